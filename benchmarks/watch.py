@@ -61,9 +61,8 @@ from benchmarks.common import machine
 from benchmarks.common.markdown import table
 from tb_hookview.recorder.hooks import SLOT
 from tb_hookview.watching.blocks import MOST, choose_blocks
-from tb_hookview.watching.clock import PHASES
+from tb_hookview.watching.clock import PHASES, RUN, Sampling, sampling_of
 from tb_hookview.watching.keeping import PERIOD_S
-from tb_hookview.watching.sampling import RUN, Sampling, sampling_of
 
 STEPS_US = (5_000, 50_000)
 """Steps that the cost is a share of; they say in how many steps all is timed."""

@@ -20,7 +20,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.sums import sum_by
+from tb_hookview.arrays.sums import ranges, sum_by
 from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds, TimeSet
 from tb_hookview.schema import Phase
 
@@ -45,7 +45,7 @@ def host_activity(analysis: Analysis) -> Activity:
 
     A wait for a device that runs nothing but collectives is one for other ranks.
     """
-    waits = _waits(analysis)
+    waits = device_waits(analysis)
     layers = [
         _of_sets(analysis.communication_waits, PEERS),
         _of_sets(intervals.intersect(waits, _exposed(analysis)), PEERS),
@@ -79,9 +79,7 @@ def in_windows(activity: Activity, edges: Nanoseconds) -> tuple[Int, Int, Nanose
     """
     first = np.maximum(np.searchsorted(edges, activity.start, side="right") - 1, 0)
     last = np.minimum(np.searchsorted(edges, activity.end, side="left"), len(edges) - 1)
-    count = np.maximum(last - first, 0)
-    span = np.repeat(np.arange(len(count)), count)
-    window = np.arange(len(span)) - np.repeat(np.cumsum(count) - count, count) + first[span]
+    window, span = ranges(first, np.maximum(last, first))
     time = np.minimum(activity.end[span], edges[window + 1])
     time -= np.maximum(activity.start[span], edges[window])
     codes, code = unique_inverse(activity.code[span])
@@ -90,7 +88,7 @@ def in_windows(activity: Activity, edges: Nanoseconds) -> tuple[Int, Int, Nanose
     return of_window, codes[of_code], sum_by(place, np.maximum(time, 0), len(pairs))
 
 
-def _waits(analysis: Analysis) -> TimeSet:
+def device_waits(analysis: Analysis) -> TimeSet:
     """Time in which the host waits for a device: in syncs, and before it frees memory."""
     syncs, retries = analysis.syncs, analysis.retries
     return intervals.of(

@@ -9,8 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes, made_nodes, of_device_threads
-from tb_hookview.analysis.calls.clock import clock_ahead
-from tb_hookview.analysis.calls.division import CallTimes, divide_calls
+from tb_hookview.analysis.calls.division import CallTimes, clock_ahead, divide_calls
 from tb_hookview.analysis.calls.waits import Retries, find_growth, find_retries
 from tb_hookview.analysis.collectives.calls import find_host_waits
 from tb_hookview.analysis.compiled.attribution import (
@@ -22,7 +21,7 @@ from tb_hookview.analysis.compiled.attribution import (
     place_device_events,
     with_compiled_rows,
 )
-from tb_hookview.analysis.compiled.compilation import compiling_rows
+from tb_hookview.analysis.compiled.graphs import compiling_rows
 from tb_hookview.analysis.compiled.times import CompiledUnits, find_compiled_units
 from tb_hookview.analysis.consistency.checks import (
     ClockErrors,
@@ -54,7 +53,7 @@ from tb_hookview.analysis.idle.gaps import (
     find_kernel_loads,
     mostly_in,
 )
-from tb_hookview.analysis.memory_use import MemoryUse, has_memory
+from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.modules.attribution import (
     Attribution,
     DeviceAttribution,
@@ -64,8 +63,12 @@ from tb_hookview.analysis.modules.attribution import (
     compiled_modules,
 )
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules, module_sources
-from tb_hookview.analysis.phases import Phases, find_phases
-from tb_hookview.analysis.replayed_graphs import ReplayedGraphs, find_replayed_graphs
+from tb_hookview.analysis.phases import (
+    Phases,
+    ReplayedGraphs,
+    find_phases,
+    find_replayed_graphs,
+)
 from tb_hookview.analysis.steps import (
     StepDeviceEvents,
     Steps,
@@ -77,7 +80,7 @@ from tb_hookview.analysis.steps import (
     step_times,
 )
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
-from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.joins import first_of_each, isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
@@ -249,8 +252,7 @@ class Analysis(Struct, frozen=True, dict=True):
     def idle_around(self) -> Nanoseconds:
         """`idle_before_call`; of gaps before the first event of a device, of all of them."""
         gaps, idle = self.gaps, self.idle_before_call
-        first = self.device_events.first_of_device
-        leading = (gaps.device_event >= 0) & first[gaps.device_event]
+        leading = isin(gaps.device_event, first_of_each(self.device_events.device))
         _, device = unique_inverse(gaps.device)
         around = np.bincount(device, np.where(leading, idle, 0)).astype(np.int64)
         return np.where(leading, around[device], idle)
@@ -383,7 +385,7 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def memory(self) -> MemoryUse | None:
         """Blocks of torch's allocators; None for a trace recorded without `profile_memory`."""
-        if not has_memory(self.host):
+        if not (self.trace.memory.amount != 0).any():
             return None
         of = self.phases, self.attribution, self.steps
         return MemoryUse(self.host, *of, self.made_nodes)
@@ -451,10 +453,7 @@ class Analysis(Struct, frozen=True, dict=True):
         launch = self.device_events.launch
         if not len(launch):
             return np.ones(len(self.call_tree), bool)
-        launched = np.zeros(len(self.call_tree) + 1, np.int64)
-        launched[launch[launch >= 0] + 1] = 1
-        upto = np.cumsum(launched)
-        return np.asarray(upto[self.call_tree.subtree_end] > upto[:-1])
+        return self.call_tree.holds(mask_of(launch[launch >= 0], len(self.call_tree)))
 
     @cached_property
     def counted_calls(self) -> Bool:

@@ -31,6 +31,7 @@ from tb_hookview.trace import EventCategory
 CATEGORIES = ("kernel", "copy", "set", "communication", "runtime", "data", "host", "other")
 """Categories, first claim first; the last is what none of the others holds."""
 _COLLECTIVES = ("nccl:", "gloo:", "mpi:", "ucc:", "hccl:", "xccl:")
+"""How names begin that a process group puts around a collective."""
 _WHOLE = 0.8
 """A last step is cut off below this share of the previous step's events."""
 
@@ -101,7 +102,8 @@ def _claims(analysis: Analysis) -> list[Intervals]:
     host = analysis.host
     kind = analysis.trace.events.kind[analysis.device_events.event]
     collective = (analysis.kinds.kind == COMMUNICATION) & (kind == EventCategory.KERNEL)
-    named = _named_collectives(analysis)
+    named = host.is_named(lambda text: text.startswith(_COLLECTIVES))
+    named &= host.kind != EventCategory.RUNTIME
     rest = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
     rest &= ~named & (host.role != Role.DATA)
     return [
@@ -113,13 +115,6 @@ def _claims(analysis: Analysis) -> list[Intervals]:
         _of_rows(analysis, host.role == Role.DATA),
         _of_rows(analysis, rest),
     ]
-
-
-def _named_collectives(analysis: Analysis) -> Bool:
-    """Host rows that a process group put around a collective."""
-    texts = analysis.trace.strings.texts
-    named = np.array([text.startswith(_COLLECTIVES) for text in texts] or [False])
-    return np.asarray(named[analysis.host.string] & (analysis.host.kind != EventCategory.RUNTIME))
 
 
 def _of_events(analysis: Analysis, wanted: Bool) -> Intervals:

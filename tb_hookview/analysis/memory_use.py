@@ -28,7 +28,7 @@ from tb_hookview.analysis.memory.live import (
 from tb_hookview.analysis.modules.attribution import Attribution
 from tb_hookview.analysis.phases import Phases
 from tb_hookview.analysis.steps import Steps
-from tb_hookview.arrays.joins import dense_rank, isin, mask_of
+from tb_hookview.arrays.joins import dense_rank, isin, mask_of, ordinal
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, Intervals, ModuleIndex, StepIndex, TreeRow
@@ -61,16 +61,8 @@ def find_workspaces(host: HostRows, lives: Lives, of_device: Bool) -> Bool:
     found = np.zeros(len(row), bool)
     if len(blocks):
         results = ~_result_is_given(host, products, row[blocks])
-        found[blocks] = _earlier_of_row(row[blocks]) >= results[row[blocks]]
+        found[blocks] = ordinal(row[blocks]) >= results[row[blocks]]
     return np.asarray(found & of_device & (lives.death == NEVER))
-
-
-def _earlier_of_row(row: TreeRow) -> Int:
-    """Number of blocks of the same row before each."""
-    order = np.argsort(row, kind="stable")
-    earlier = np.empty(len(row), np.int64)
-    earlier[order] = np.arange(len(row)) - np.searchsorted(row[order], row[order])
-    return earlier
 
 
 def _result_is_given(host: HostRows, products: TreeRow, allocate: TreeRow) -> Bool:
@@ -212,8 +204,3 @@ def parameter_bytes(manifest: Manifest | None) -> dict[str, int]:
     if manifest is None or not isinstance(listed, list) or len(listed) != 1:
         return {}
     return {str(listed[0]): sum(module.bytes for module in manifest.modules)}
-
-
-def has_memory(host: HostRows) -> bool:
-    """Whether the trace was recorded with `profile_memory`."""
-    return bool(np.any(host.trace.memory.amount != 0))

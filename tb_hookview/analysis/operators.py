@@ -23,7 +23,7 @@ from tb_hookview.analysis.device.kinds import eligible_operators
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of, isin, mask_of
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.sums import least_by
+from tb_hookview.arrays.sums import least_by, ranges
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Float, Int, TreeRow
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
@@ -295,7 +295,7 @@ def group_calls(calls: OperatorCalls, *key: Int) -> OperatorGroups:
 SHORT = 16
 """Kernels of a sequence at most, where a longer one repeats itself."""
 _FUSABLE = [KINDS.index(kind) for kind in ("elementwise", "reduction", "copy", "set")]
-_LEFT_OUT = re.compile(r"triton_|nchwToNhwc|nhwcToNchw|batched_transpose_|SubTensorOp")
+_LEFT_OUT = re.compile(r"(void )?(triton_|nchwToNhwc|nhwcToNchw|batched_transpose_|SubTensorOp)")
 """Begin of names of kernels that a compiler fused already, or that are part of a library's call."""
 
 
@@ -328,15 +328,11 @@ def find_sequences(analysis: Analysis, chosen: Bool) -> Sequences:
 def fusable(analysis: Analysis) -> Bool:
     """Kernels of kinds that can be fused, launched in the trace; shape (d,)."""
     events, device_events = analysis.trace.events, analysis.device_events
-    texts = analysis.trace.strings.texts
-    plain = (text.removeprefix("void ") for text in texts)
-    left_out = np.array([_LEFT_OUT.match(text) is not None for text in plain] or [False])
-    return np.asarray(
-        isin(analysis.kinds.kind, _FUSABLE)
-        & (events.kind[device_events.event] == EventCategory.KERNEL)
-        & (device_events.launch >= 0)
-        & ~left_out[events.name[device_events.event]]
-    )
+    names = events.name[device_events.event]
+    left_out = analysis.trace.strings.map(names, _LEFT_OUT.match, bool)
+    kernel = events.kind[device_events.event] == EventCategory.KERNEL
+    fusable = kernel & isin(analysis.kinds.kind, _FUSABLE) & (device_events.launch >= 0)
+    return np.asarray(fusable & ~left_out)
 
 
 def _runs(analysis: Analysis, wanted: Bool) -> tuple[DeviceEventIndex, Int]:
@@ -376,10 +372,8 @@ def _occurrences(
             pieces.append((first + low, first + high))
             contents.append(known.setdefault(whole[low:high], len(known)))
     bounds = np.array(pieces, np.int64).reshape(-1, 2)
-    length = bounds[:, 1] - bounds[:, 0]
-    occurrence = np.repeat(np.arange(len(length)), length)
-    within = np.arange(len(occurrence)) - np.repeat(np.cumsum(length) - length, length)
-    return kernel[bounds[occurrence, 0] + within], occurrence, np.array(contents, np.int64)
+    at, occurrence = ranges(*bounds.T)
+    return kernel[at], occurrence, np.array(contents, np.int64)
 
 
 def cut(run: tuple[int, ...]) -> Iterator[tuple[int, int]]:

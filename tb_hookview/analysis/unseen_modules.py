@@ -27,7 +27,8 @@ def unseen_modules(analysis: Analysis) -> Bool:
     or is of a root of which nothing was called though it is in use; or is above such a one.
     """
     modules, manifest = analysis.modules, analysis.trace.manifest
-    called = with_times(analysis) | _called(analysis)
+    calls = analysis.module_calls.module
+    called = with_times(analysis) | mask_of(calls[calls >= 0], len(modules))
     hidden = {each.path for each in manifest.modules if not each.marked} if manifest else set()
     named = zip(modules.path, modules.module_class, strict=True)
     unseen = np.array([path in hidden and name not in _LISTS for path, name in named], bool)
@@ -37,11 +38,6 @@ def unseen_modules(analysis: Analysis) -> Bool:
         if parent >= 0 and unseen[module]:
             unseen[parent] |= not called[parent]
     return unseen
-
-
-def _called(analysis: Analysis) -> Bool:
-    module = analysis.module_calls.module
-    return mask_of(module[module >= 0], len(analysis.modules))
 
 
 def _of_uncalled_roots(analysis: Analysis, called: Bool) -> Bool:

@@ -74,11 +74,6 @@ def subtract(left: TimeSet, right: TimeSet) -> TimeSet:
     return _where(left, right, _LEFT) if len(left) and len(right) else left
 
 
-def complement(intervals: TimeSet, within: Intervals) -> TimeSet:
-    """Time of the single interval `within` (shape (1, 2)) that the set does not cover."""
-    return subtract(normal(within), intervals)
-
-
 def lengths_within(intervals: TimeSet, windows: Intervals) -> Nanoseconds:
     """Time covered inside each window; windows of shape (w, 2) may overlap. Shape (w,)."""
     if not len(intervals):
@@ -89,6 +84,11 @@ def lengths_within(intervals: TimeSet, windows: Intervals) -> Nanoseconds:
     size, since = sizes[last], np.maximum(time - start[last], 0)
     until = sizes.cumsum()[last] - np.maximum(size - since, 0)
     return np.asarray(until[1::2] - until[::2])
+
+
+def between(edges: Nanoseconds) -> Intervals:
+    """Intervals from each of some moments to the next; shape (edges - 1, 2)."""
+    return np.stack([edges[:-1], edges[1:]], axis=1)
 
 
 def cut(intervals: TimeSet, moments: Nanoseconds) -> Intervals:

@@ -181,6 +181,22 @@ def first_of_each(column: Int) -> Int:
     return grouped(column)[1]
 
 
+def ordinal(key: Int) -> Int:
+    """Number of rows of the same key before each."""
+    order = np.argsort(key, kind="stable")
+    found = np.empty(len(key), np.int64)
+    found[order] = np.arange(len(key)) - np.searchsorted(key[order], key[order])
+    return found
+
+
+def before(key: Int, order: Int) -> Int:
+    """Row before each in an order where both have the same key, -1 for none."""
+    found = np.full(len(key), -1, np.int64)
+    same = np.flatnonzero(np.diff(key[order]) == 0)
+    found[order[same + 1]] = order[same]
+    return found
+
+
 def first_index(key: Int, query: Int) -> Int:
     """Index of the first row whose key equals each query; -1 for none."""
     if not len(key):

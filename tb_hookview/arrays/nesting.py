@@ -90,6 +90,11 @@ class CallTree(Struct, frozen=True, dict=True):
         opened[rows] += 1
         return np.asarray(np.cumsum(opened[:-1]) > 0)
 
+    def holds(self, wanted: Bool) -> Bool:
+        """Rows that are, or have below them, one of the wanted rows."""
+        before = np.append(0, np.cumsum(wanted))
+        return np.asarray(before[self.subtree_end] > before[:-1])
+
     def outermost(self, row: TreeRow, group: Int) -> Bool:
         """Which of some rows, ascending, are below no other one of their group."""
         order = np.argsort(group, kind="stable")

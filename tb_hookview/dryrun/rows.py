@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 import torch
 
-from tb_hookview.dryrun.recording.recorder import Line, NotedSync, Recorder
+from tb_hookview.dryrun.recording.recorder import NotedSync, Recorder
 from tb_hookview.dryrun.refusals import Allowances
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.host import DryRunReport, DrySync
@@ -102,7 +102,7 @@ def _row(number: int, sync: NotedSync, count: int, allowances: Allowances) -> Dr
         code="" if line is None else line.code,
         via=sync.via,
         forward_line=None if forward is None else str(forward),
-        forward_code=None if forward is None else _code(forward),
+        forward_code=None if forward is None else forward.code,
         stack=list(sync.stack),
         cause=sync.cause,
         title=title,
@@ -113,10 +113,6 @@ def _row(number: int, sync: NotedSync, count: int, allowances: Allowances) -> Dr
         count=count,
         allowed=allowances.reason_for(sync),
     )
-
-
-def _code(line: Line) -> str:
-    return line.code
 
 
 def measured(completed: int) -> list[int]:

@@ -255,12 +255,17 @@ def _checked(
     if not names:
         raise UsageError(f"{test.__name__} needs an argument for the run: def {test.__name__}(run)")
     of_run = "run" if "run" in names else names[0]
+    place = names.index(of_run)
     given(allow)
 
     @functools.wraps(test)
     def checked(*args: Any, **kwargs: Any) -> Any:
         with dry_run(devices=devices) as run:
-            result = _call(test, of_run, run, args, kwargs)
+            # in its place among positional arguments
+            if place <= len(args):
+                result = test(*args[:place], run, *args[place:], **kwargs)
+            else:
+                result = test(*args, **{of_run: run}, **kwargs)
         run.check(allow=allow, warmup=warmup)
         return result
 
@@ -269,15 +274,6 @@ def _checked(
     left = [each for name, each in signature.parameters.items() if name != of_run]
     checked.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
     return checked
-
-
-def _call(test: Callable[..., Any], of_run: str, run: DryRun, args: Any, kwargs: Any) -> Any:
-    """Call the test with the run in its place among positional arguments."""
-    names = list(inspect.signature(test).parameters)
-    place = names.index(of_run)
-    if place <= len(args):
-        return test(*args[:place], run, *args[place:], **kwargs)
-    return test(*args, **{of_run: run}, **kwargs)
 
 
 # Steps of a script that is not edited: calls of its first optimizer's step.

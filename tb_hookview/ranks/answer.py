@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import chain, count
+from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.collectives.calls import BUS_FACTOR
-from tb_hookview.arrays.types import Float, Int, Nanoseconds
+from tb_hookview.arrays.types import Float, Int, Nanoseconds, microseconds
 from tb_hookview.ranks.findings import FindingsOf, Lateness, find_finding
 from tb_hookview.ranks.fixes import Fixes, step_waits
 from tb_hookview.ranks.late import Episode, find_episodes
@@ -87,7 +87,7 @@ def answer(
             pipeline_row(place, ranks, stages, numbers, rank_rows)
             for place, stages in enumerate(pipelines)
         ],
-        missing_ranks=_missing(ranks, numbers),
+        missing_ranks=sorted(set(range(_world_size(ranks) or 0)) - set(numbers)),
         unreadable=[
             schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
         ],
@@ -118,10 +118,6 @@ def _numbers(ranks: Sequence[RankSummary]) -> list[int]:
 
 def _world_size(ranks: Sequence[RankSummary]) -> int | None:
     return next((rank.world_size for rank in ranks if rank.world_size), None)
-
-
-def _missing(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> list[int]:
-    return sorted(set(range(_world_size(ranks) or 0)) - set(numbers))
 
 
 def _rank_row(
@@ -171,47 +167,31 @@ def _step_rows(
     ranks: Sequence[RankSummary], members: Members, waits: Sequence[Nanoseconds]
 ) -> list[list[schema.RankStep]]:
     """Rows of the steps of each rank, numbered over all."""
-    number, rows, unknown = count(), [], dict.fromkeys(_unknown(ranks, members))
+    number, rows = count(), []
+    unknown: dict[str, Any] = dict.fromkeys(_unknown(ranks, members))
     for place, (rank, wait) in enumerate(zip(ranks, waits, strict=True)):
         steps = rank.steps
-        columns = (
-            steps.start,
-            steps.duration,
-            steps.compute,
-            steps.communication,
-            steps.exposed,
-            steps.idle,
-            wait,
-        )
-        named = zip(steps.name, steps.counted.tolist(), strict=True)
-        timed = zip(*(column.tolist() for column in columns), strict=True)
+        columns = {
+            "start_us": steps.start,
+            "duration_us": steps.duration,
+            "compute_us": steps.compute,
+            "communication_us": steps.communication,
+            "exposed_communication_us": steps.exposed,
+            "idle_us": steps.idle,
+            "wait_us": wait,
+        }
+        us = [
+            dict(zip(columns, times, strict=True)) | unknown
+            for times in zip(*map(microseconds, columns.values()), strict=True)
+        ]
+        of_step = zip(steps.name, steps.counted.tolist(), us, strict=True)
         rows.append(
             [
-                replace(_step_row(next(number), place, step, [t / _US for t in times]), **unknown)
-                for step, times in zip(named, timed, strict=True)
+                schema.RankStep(id=next(number), rank_id=place, name=name, counts=counts, **times)
+                for name, counts, times in of_step
             ]
         )
     return rows
-
-
-def _step_row(
-    number: int, place: int, step: tuple[str, bool], times: Sequence[float]
-) -> schema.RankStep:
-    name, counts = step
-    start, duration, compute, communication, exposed, idle, wait = times
-    return schema.RankStep(
-        id=number,
-        rank_id=place,
-        name=name,
-        start_us=start,
-        duration_us=duration,
-        compute_us=compute,
-        communication_us=communication,
-        exposed_communication_us=exposed,
-        idle_us=idle,
-        wait_us=wait,
-        counts=counts,
-    )
 
 
 def _collective_rows(

@@ -57,8 +57,8 @@ def find_new_waits(members: Members, own: Own, earlier: Earlier) -> Float:
     before, wait = earlier.before, members.wait.astype(np.float64)
     newly_waited, known = np.zeros(len(wait)), np.zeros(len(wait))
     late, lag, newly, idle, earliest = _latenesses(members, own, before, wait)
-    longer = _beyond_others(members, own.begun - own.ended[before])
-    while_waiting, ahead = _beyond_others(members, own.ended - own.begun), np.zeros(len(wait))
+    longer = members.beyond_others(own.begun - own.ended[before])
+    while_waiting, ahead = members.beyond_others(own.ended - own.begun), np.zeros(len(wait))
     launched = members.launch - own.host
     for collectives in earlier.rounds:
         mine, of = ranges(members.first[collectives], members.first[collectives + 1])
@@ -128,12 +128,6 @@ def _latenesses(
         idle,
         first,
     )
-
-
-def _beyond_others(members: Members, time: Float) -> Float:
-    """By how much a time of each member exceeds the mean of the others', shape (n,)."""
-    others = np.maximum(np.diff(members.first) - 1, 1)[members.collective]
-    return np.asarray(time - (members.total(time)[members.collective] - time) / others)
 
 
 def _in_others(members: Members, before: Int) -> Int:

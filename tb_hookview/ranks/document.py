@@ -176,9 +176,8 @@ def _per(marked: bool) -> str:
 def _cost(row: Straggler, before: Sequence[Straggler], marked: bool) -> str:
     if before:
         fixed = ", ".join(str(each.rank) for each in before)
-        start = (
-            f"rank {row.rank} is next: with {_ranks(before)} {fixed} fixed the others still wait "
-        )
+        ranks = "rank" if len(before) == 1 else "ranks"
+        start = f"rank {row.rank} is next: with {ranks} {fixed} fixed the others still wait "
     else:
         start = f"rank {row.rank} {_is_one(row, marked)}: the others wait "
     waited = f"{format_us(row.wait_caused_us)} {_per(marked)}"
@@ -189,10 +188,6 @@ def _cost(row: Straggler, before: Sequence[Straggler], marked: bool) -> str:
 def _is_one(row: Straggler, marked: bool) -> str:
     once = marked and row.of_steps == 1
     return "is the straggler in the only step that is compared" if once else "is a straggler"
-
-
-def _ranks(rows: Sequence[Straggler]) -> str:
-    return "rank" if len(rows) == 1 else "ranks"
 
 
 def _why(row: Straggler, marked: bool) -> Iterator[str]:
@@ -236,17 +231,14 @@ def stage_text(row: StageWork) -> str:
 
 def _spent_on(row: Straggler) -> str:
     """The largest reasons, each with its time where there are several."""
-    named = [each for each in row.reasons if each.excess_us >= _LEAST_REASON * _total(row)]
+    least = _LEAST_REASON * sum(each.excess_us for each in row.reasons)
+    named = [each for each in row.reasons if each.excess_us >= least]
     named = named[:_REASONS]
     if len(named) == len(row.reasons) == 1:
         return place_text(named[0])
     text = ", ".join(f"{format_us(each.excess_us)} {place_text(each)}" for each in named)
     more = len(row.reasons) - len(named)
     return f"({text}" + (f", and {more} more)" if more else ")")
-
-
-def _total(row: Straggler) -> float:
-    return sum(each.excess_us for each in row.reasons)
 
 
 def place_text(reason: StragglerReason) -> str:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median_low
 from typing import NamedTuple
 
-from tb_hookview.ranks.late import Reason, compared
+from tb_hookview.ranks.late import Reason, beyond, compared
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.findings import Family, Finding
 from tb_hookview.schema.terms import module_label
@@ -56,10 +55,7 @@ def find_finding(late: Lateness, ranks: int, findings_of: FindingsOf) -> str | N
     others = [
         _costs(findings_of(other), late) for other in compared(range(ranks), late.rank, _OTHERS)
     ]
-    excess = {
-        rule: cost - median_low(other.get(rule, 0.0) for other in others)
-        for rule, cost in own.items()
-    }
+    excess = beyond(own, others)
     rule = max(excess, key=lambda rule: excess[rule])
     return rule if excess[rule] > late.least_us else None
 

@@ -78,7 +78,8 @@ class Fixes:
         self, ranks: Sequence[RankSummary], times: TimesOf, matched: Matched, waits: Waits
     ) -> None:
         self._ranks, self._times, self._matched, self._waits = ranks, times, matched, waits
-        self._is_staged = [bool(messages(rank)) for rank in ranks]
+        self.is_staged = [bool(messages(rank)) for rank in ranks]
+        """Whether each is a stage of a pipeline, so that its work is not that of the others."""
         self._unpaired = [place for place, rank in enumerate(ranks) if unpaired(rank)]
 
     @cached_property
@@ -108,10 +109,6 @@ class Fixes:
         recorded = self._replay.recorded
         return abs(self._unchanged - recorded) / recorded if recorded else None
 
-    def is_staged(self, rank: int) -> bool:
-        """Whether a rank is a stage of a pipeline, so that its work is not that of the others."""
-        return self._is_staged[rank]
-
     def fix(self, world: World, rank: int, late: Mapping[str, float], least: float = 0.0) -> Fix:
         """Fix one more rank.
 
@@ -123,7 +120,7 @@ class Fixes:
         """
         episodes = self._episodes(rank, late)
         saved = self._excess(episodes, late)
-        if self._is_staged[rank]:
+        if self.is_staged[rank]:
             episodes, saved = limited(episodes, saved, least * len(late))
             named, excess = episodes, saved
         else:  # without its delays it does all as the others do, next to collectives too
@@ -168,7 +165,7 @@ class Fixes:
 
     def _episodes(self, rank: int, late: Mapping[str, float]) -> list[Episode]:
         ranks, times = self._ranks, self._times
-        if self._is_staged[rank]:
+        if self.is_staged[rank]:
             return step_episodes(ranks, times, rank, list(late))
         members, names = self._matched.members, ranks[rank].steps.name
         whose = np.full(len(members), -1)

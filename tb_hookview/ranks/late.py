@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from statistics import median_low
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ _AT_ONCE = 1 / 10
 _AT_ONCE_NS = 1_000_000
 """The same as a time, where that is less than half of the lateness."""
 
+Of = TypeVar("Of")
+Time = TypeVar("Time", int, float)
 Reason = tuple[str, str]
 """Kind ("module", "data", "optimizer", "sync", "host" or "device"), and path of the module."""
 
@@ -188,17 +190,17 @@ def _episode(
     later = _later(members, mine, late)
     at_once = by_device and _begins_at_once(members, late, later)
     found = reasons_of(ranks, times, device, host, rank, at_once=at_once)
-    reasons = _at_most(found.reasons, later) if window.is_first else found.reasons
+    if window.is_first:
+        share = min(1.0, later / max(_longer(found.reasons), 1))
+        reasons = {why: int(time * share) for why, time in found.reasons.items()}
+        found = found._replace(reasons=reasons)
     late_by, place = np.maximum(members.start[mine] - window.left, 0), late - mine.start
     return Episode(
         collective=window.collective,
         rank=rank,
         step=int(ranks[rank].step[index]),
         late_by=max(0, int(late_by[place]) - int(np.delete(late_by, place).max())),
-        reasons=reasons,
-        spans=found.spans,
-        on_device=found.on_device,
-        of_device=found.of_device,
+        **found._asdict(),
     )
 
 
@@ -213,12 +215,6 @@ def _begins_at_once(members: Members, late: int, later: int) -> bool:
     """Whether a late member began so soon after its launch that it was its host that was late."""
     delay = int(members.start[late] - members.launch[late])
     return 0 < delay < max(_AT_ONCE * later, min(_AT_ONCE_NS, later / 2))
-
-
-def _at_most(reasons: Mapping[Reason, int], most: int) -> dict[Reason, int]:
-    """Reasons that explain no more than some time."""
-    share = min(1.0, most / max(_longer(reasons), 1))
-    return {why: int(time * share) for why, time in reasons.items()}
 
 
 def each_once(episodes: Sequence[Episode]) -> list[Episode]:
@@ -386,10 +382,14 @@ def _differences(
     def parts(number: int) -> dict[Reason, int]:
         return parts_of(ranks, times, spans, number, device=device, key=key)
 
-    own, others = parts(late), [parts(other) for other in compared(list(spans), late)]
+    return beyond(parts(late), [parts(other) for other in compared(list(spans), late)])
+
+
+def beyond(own: Mapping[Of, Time], others: Sequence[Mapping[Of, Time]]) -> dict[Of, Time]:
+    """By how much each of one's times exceeds the lower median of the others', one at least."""
     return {
-        reason: own.get(reason, 0) - median_low(other.get(reason, 0) for other in others)
-        for reason in dict.fromkeys(chain(own, *others))
+        of: own.get(of, 0) - median_low(other.get(of, 0) for other in others)
+        for of in dict.fromkeys(chain(own, *others))
     }
 
 

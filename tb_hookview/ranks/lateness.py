@@ -142,13 +142,10 @@ def late_at_begin(ranks: Sequence[RankSummary], members: Members) -> Float:
     late = np.zeros(len(ranks))
     if any(rank.steps.marked for rank in ranks):
         return late
-    wait, collective = members.wait, members.collective
-    others = np.maximum(np.diff(members.first) - 1, 1)
-    of_others = (members.total(wait)[collective] - wait) / others[collective]
+    longer = members.beyond_others(members.wait)
     for number, mine in enumerate(members.of_ranks(len(ranks))):
         if len(mine):
-            first = mine[members.index[mine].argmin()]
-            late[number] = of_others[first] - wait[first]
+            late[number] = -longer[mine[members.index[mine].argmin()]]
     return late
 
 

@@ -239,7 +239,7 @@ def match(ranks: Sequence[RankSummary]) -> Matched:
                 numbers = _aligned(ranks, group, rows)
                 if group.startswith(UNNAMED) and len(_differing_steps(rows, numbers)):
                     rows, numbers = _by_step(group, rows, refused)
-            _check(ranks, group, rows, numbers, equal=group.startswith(UNNAMED))
+            _check(ranks, group, rows, numbers)
         except ValueError as error:
             refused.append(str(error))
             continue
@@ -270,15 +270,10 @@ def _members(ranks: Sequence[RankSummary], found: Sequence[tuple[GroupRows, Int]
 
 def _numbered(ranks: Sequence[RankSummary], rows: GroupRows) -> Int | None:
     """Number of each row in the group; None where one has none, or two of a rank have the same."""
-    number = _of_rows([rank.collectives.number for rank in ranks], rows)
+    parts = (ranks[rank].collectives.number[rows.entry[at]] for rank, at in by_rank(rows).items())
+    number = np.concatenate([*parts])
     repeated = len(unique(dense_rank(rows.rank, number))) < len(number)
     return None if repeated or (number < 0).any() else number
-
-
-def _of_rows(columns: Sequence[Int], rows: GroupRows) -> Int:
-    """Value of each row in the column of its rank."""
-    parts = [columns[rank][rows.entry[mine]] for rank, mine in by_rank(rows).items()]
-    return np.concatenate(parts)
 
 
 def _aligned(ranks: Sequence[RankSummary], group: str, rows: GroupRows) -> Int:
@@ -361,22 +356,20 @@ def _check_groups(ranks: Sequence[RankSummary], group: str, rows: GroupRows) -> 
         )
 
 
-def _check(
-    ranks: Sequence[RankSummary], group: str, rows: GroupRows, numbers: Int, *, equal: bool
-) -> None:
-    """Refuse a group whose members differ.
+def _check(ranks: Sequence[RankSummary], group: str, rows: GroupRows, numbers: Int) -> None:
+    """Refuse a group whose members differ; one that is not named, too, where their steps do.
 
     Args:
         ranks: summaries.
         group: what is matched.
         rows: its collectives.
         numbers: equal for those that are one, shape (n,).
-        equal: refuse it, too, where the members' steps differ.
 
     Raises:
         ValueError: they do.
     """
-    if equal and len(_differing_steps(rows, numbers)):
+    is_named = not group.startswith(UNNAMED)
+    if not is_named and len(_differing_steps(rows, numbers)):
         raise ValueError(f"{group}: {_DIFFERENT}")
     code: dict[Sign, int] = {}
     signs = [
@@ -388,10 +381,7 @@ def _check(
     if len(differing):
         last = {signs[row]: int(rows.rank[row]) for row in np.flatnonzero(numbers == differing[0])}
         (one, first), (two, second) = list(last.items())[:2]
-        name, texts = (
-            group if equal else f"process group {group}",
-            [sign_text(sign) for sign in code],
-        )
+        name, texts = f"process group {group}" if is_named else group, [*map(sign_text, code)]
         raise ValueError(
             f"{name}: {ranks[second].path} has {texts[two]} where {ranks[first].path} has "
             f"{texts[one]}"

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.types import Float, Int, Nanoseconds
 from tb_hookview.ranks.map.summary import RankSummary
 
@@ -78,12 +79,15 @@ class Members(Struct, frozen=True):
         """Mean of the values of each collective's members but one, whose value is 0; shape (m,)."""
         return np.asarray(self.total(values) / np.maximum(np.diff(self.first) - 1, 1))
 
+    def beyond_others(self, values: NDArray[Any]) -> Float:
+        """By how much a value of each exceeds the mean of its collective's others, shape (n,)."""
+        others = np.maximum(np.diff(self.first) - 1, 1)[self.collective]
+        return np.asarray(values - (self.total(values)[self.collective] - values) / others)
+
     def ordered(self, by: Float) -> Members:
         """The same collectives in an ascending order of theirs, shape (m,)."""
         order = np.argsort(by, kind="stable")
-        place = np.empty(len(self), np.int64)
-        place[order] = np.arange(len(self))
-        moved = np.argsort(place[self.collective], kind="stable")
+        moved = np.argsort(index_of(order, len(self))[self.collective], kind="stable")
         columns = (self.rank, self.index, self.start, self.end, self.launch)
         return Members(_bounds(np.diff(self.first)[order]), *(column[moved] for column in columns))
 

@@ -120,22 +120,23 @@ def _kinds(collectives: Sequence[schema.Collective]) -> list[schema.CollectiveKi
     for row in collectives:
         by_name[row.name].append(row)
     ordered = sorted(by_name.items(), key=lambda item: -sum(row.transfer_us for row in item[1]))
-    return [_kind(place, name, rows) for place, (name, rows) in enumerate(ordered)]
-
-
-def _kind(place: int, name: str, rows: Sequence[schema.Collective]) -> schema.CollectiveKind:
-    sizes = [row.bytes for row in rows if row.bytes is not None]
-    transfers, waits = [row.transfer_us for row in rows], [row.wait_us for row in rows]
-    return schema.CollectiveKind(
-        id=place,
-        name=name,
-        count=len(rows),
-        bytes=sum(sizes) if sizes else None,
-        transfer_us=sum(transfers),
-        wait_us=sum(waits),
-        transfers=_histogram(transfers),
-        waits=_histogram(waits),
-    )
+    kinds = []
+    for place, (name, rows) in enumerate(ordered):
+        sizes = [row.bytes for row in rows if row.bytes is not None]
+        transfers, waits = [row.transfer_us for row in rows], [row.wait_us for row in rows]
+        kinds.append(
+            schema.CollectiveKind(
+                id=place,
+                name=name,
+                count=len(rows),
+                bytes=sum(sizes) if sizes else None,
+                transfer_us=sum(transfers),
+                wait_us=sum(waits),
+                transfers=_histogram(transfers),
+                waits=_histogram(waits),
+            )
+        )
+    return kinds
 
 
 def _histogram(times: Sequence[float]) -> list[int]:

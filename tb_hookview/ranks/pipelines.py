@@ -21,17 +21,26 @@ from tb_hookview.ranks.stages import held_in, messages, unpaired
 
 
 def find_pipelines(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> list[list[int]]:
-    """Find the pipelines of a run: places of the ranks of each, in order of its stages.
+    """Find the pipelines of a run: places of the ranks of each, which messages connect, ascending.
 
     Args:
         ranks: summaries.
         numbers: of the ranks.
     """
-    return sorted(stages for stages in _stages(ranks, numbers) if _has_steps(ranks, stages))
-
-
-def _has_steps(ranks: Sequence[RankSummary], stages: Sequence[int]) -> bool:
-    return all(ranks[stage].steps.counted.any() for stage in stages)
+    place = {number: at for at, number in enumerate(numbers)}
+    together = {at: {at} for at, rank in enumerate(ranks) if messages(rank)}
+    unnamed = [at for at in together if unpaired(ranks[at])]
+    pairs = {pair for at in together for pair in _pairs(ranks[at], place)}
+    # messages without ranks can be of one pipeline only where a rank has one process group
+    pairs |= {(unnamed[0], at) for at in unnamed if (ranks[at].process_groups or 1) == 1}
+    for one, other in pairs:
+        if one in together and other in together and together[one] is not together[other]:
+            together[one] |= together[other]
+            for each in together[other]:
+                together[each] = together[one]
+    groups = {id(of): sorted(of) for of in together.values() if len(of) > 1}
+    has_steps = [bool(rank.steps.counted.any()) for rank in ranks]
+    return sorted(of for of in groups.values() if all(has_steps[at] for at in of))
 
 
 def pipeline_row(
@@ -53,27 +62,6 @@ def pipeline_row(
         bubbles=bubbles,
         compute_us=[rows[stage].compute_us for stage in stages],
     )
-
-
-def _stages(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> list[list[int]]:
-    """Places of the ranks that are connected by messages, ascending."""
-    place = {number: at for at, number in enumerate(numbers)}
-    together = {at: {at} for at, rank in enumerate(ranks) if messages(rank)}
-    unnamed = [at for at in together if unpaired(ranks[at])]
-    pairs = {pair for at in together for pair in _pairs(ranks[at], place)}
-    pairs |= {(unnamed[0], at) for at in unnamed if _is_one_group(ranks[at])}
-    for one, other in pairs:
-        if one in together and other in together and together[one] is not together[other]:
-            together[one] |= together[other]
-            for each in together[other]:
-                together[each] = together[one]
-    groups = {id(of): sorted(of) for of in together.values()}
-    return [of for of in groups.values() if len(of) > 1]
-
-
-def _is_one_group(rank: RankSummary) -> bool:
-    """Whether messages without ranks can be of one pipeline only."""
-    return (rank.process_groups or 1) == 1
 
 
 def _pairs(rank: RankSummary, place: Mapping[int, int]) -> set[tuple[int, int]]:

@@ -286,14 +286,10 @@ def _find_host_waits(replay: Replay, other: Float) -> _HostWaits:
         of_ranks.append(columns)
         found += len(until)
     place, edge, waited = (np.concatenate(each) for each in zip(*of_ranks, strict=True))
-    in_all = silent_at_last + _per_rank(replay, silent)
+    in_all = silent_at_last + np.bincount(replay.members.rank, silent, len(replay.first))
     waited_in_all = np.array([rank.ahead.waited.sum() for rank in replay.ranks])
     at_end = np.where(silent_at_last > 0, in_all + waited_in_all, -np.inf)
     return _HostWaits(place, edge, waited, last, until_launch, in_all, at_end)
-
-
-def _per_rank(replay: Replay, values: Float) -> Float:
-    return np.bincount(replay.members.rank, values, len(replay.first)).astype(np.float64)
 
 
 def _moments(replay: Replay, rank: int, quiet: Int) -> tuple[Int, Int, Int, Float]:

@@ -20,7 +20,15 @@ from tb_hookview.progress import Progress, silent
 from tb_hookview.ranks.answer import answer
 from tb_hookview.ranks.executors import executor_of
 from tb_hookview.ranks.map import summary as stored
-from tb_hookview.ranks.map.summary import NEEDED, Mapped, RankSummary, Spool, packed, summarize
+from tb_hookview.ranks.map.summary import (
+    NEEDED,
+    Mapped,
+    RankSummary,
+    RankTimes,
+    Spool,
+    packed,
+    summarize,
+)
 from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.result import TABLES, RunReport
 from tb_hookview.report.result import Report
@@ -30,7 +38,7 @@ from tb_hookview.sql import Each, Limits, Result, Source, run, sources_of_severa
 from tb_hookview.tables.catalogue import CATALOGUE, empty_table
 from tb_hookview.tables.outlets import arrow
 from tb_hookview.tables.table import Table
-from tb_hookview.trace import Run, TraceEntry, TraceFile, find_runs
+from tb_hookview.trace import TraceEntry, TraceFile, find_runs
 
 # The traces of a run: one for each rank, the newest.
 
@@ -52,7 +60,7 @@ def run_files(path: str | Path) -> RunFiles:
     runs = find_runs(path)
     if not runs:
         raise TraceError(shown(path), "no traces in this folder", "name the folder of a run")
-    run = max(runs, key=_newest)
+    run = max(runs, key=lambda run: max(worker.traces[0].modified for worker in run.workers))
     warnings = []
     if len(runs) > 1:
         warnings.append(f"{len(runs) - 1} other runs in {shown(path)}, not read; name one of them")
@@ -62,10 +70,6 @@ def run_files(path: str | Path) -> RunFiles:
     names = tuple(worker.name for worker in run.workers)
     traces = tuple(worker.traces[0] for worker in run.workers)
     return RunFiles(names, traces, tuple(warnings))
-
-
-def _newest(run: Run) -> float:
-    return max(worker.traces[0].modified for worker in run.workers)
 
 
 # Which of the traces in a folder are one run, where they are of several.
@@ -95,7 +99,8 @@ def choose(found: Mapping[TraceFile, RankSummary], modified: Mapping[TraceFile, 
     newest = _newest_choice(found, [file for file in by_age if file in fitting])
     before = [file for file in by_age if file in fitting and file not in newest]
     earlier = _earlier(found, newest, before)
-    chosen = sorted(newest - set(earlier), key=lambda file: _place(found[file]))
+    by_rank = {f: (s.rank is None, s.rank or 0, s.path) for f, s in found.items()}
+    chosen = sorted(newest - set(earlier), key=by_rank.__getitem__)
     other = [file for file in by_age if file not in fitting]
     warnings = []
     if other:
@@ -154,10 +159,6 @@ def _end(summary: RankSummary) -> int:
     return int(summary.edges[-1]) if len(summary.edges) else summary.start
 
 
-def _place(summary: RankSummary) -> tuple[bool, int, str]:
-    return summary.rank is None, summary.rank or 0, summary.path
-
-
 def _not_used(files: Sequence[TraceFile]) -> str:
     names = ", ".join(file.name for file in files[:_NAMED])
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
@@ -206,41 +207,26 @@ def analyze_traces(
     """
     modified = {trace.file: trace.modified for trace in files.traces}
     with Spool() as spool:
-        return _analyzed(name, files.warnings, modified, spool, executor, progress or silent)
+        found, failed = _summaries(list(modified), spool, executor, progress or silent)
+        unreadable = {file.address: reason for file, reason in failed.items()}
+        if not found:
+            first, reason = next(iter(unreadable.items()))
+            raise TraceError(
+                name, f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
+            )
+        chosen, left_out = choose({f: read.summary for f, read in found.items()}, modified)
+        summaries = [found[file].summary for file in chosen]
+        matched = match(summaries)
 
+        @cache
+        def findings_of(place: int) -> list[Finding]:
+            return [each.finding for each in find_all(open_trace(chosen[place]).steps())]
 
-def _analyzed(
-    name: str,
-    warnings: Sequence[str],
-    modified: Mapping[TraceFile, float],
-    spool: Spool,
-    executor: Executor | str | None,
-    say: Progress,
-) -> RunReport:
-    found, failed = _summaries(list(modified), spool, executor, say)
-    unreadable = {file.address: reason for file, reason in failed.items()}
-    if not found:
-        first, reason = next(iter(unreadable.items()))
-        raise TraceError(
-            name, f"none of {len(unreadable)} traces can be read, as {first}: {reason}"
-        )
-    chosen, left_out = choose({f: read.summary for f, read in found.items()}, modified)
-    summaries = [found[file].summary for file in chosen]
-    matched = match(summaries)
+        def times_of(place: int) -> RankTimes:
+            return spool.times(found[chosen[place]].times)
 
-    @cache
-    def findings_of(place: int) -> list[Finding]:
-        return [each.finding for each in find_all(open_trace(chosen[place]).steps())]
-
-    run = answer(
-        name,
-        summaries,
-        matched,
-        lambda place: spool.times(found[chosen[place]].times),
-        unreadable,
-        findings_of,
-    )
-    said = [*warnings, *left_out, *run.warnings]
+        run = answer(name, summaries, matched, times_of, unreadable, findings_of)
+    said = [*files.warnings, *left_out, *run.warnings]
     return RunReport(msgspec.structs.replace(run, warnings=said), matched.members)
 
 

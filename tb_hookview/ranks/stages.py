@@ -55,8 +55,8 @@ def held_in(rank: RankSummary, indices: Sequence[int]) -> Nanoseconds:
     """Time in each step in which a rank does nothing but wait in some of its collectives."""
     calls, steps, edges = rank.collectives, rank.steps, rank.edges
     under_way = intervals.of(calls.start[list(indices)], calls.end[list(indices)])
-    windows = np.stack([edges[:-1], edges[1:]], axis=1)
-    held = np.where(intervals.lengths_within(under_way, windows) > 0, rank.held, 0)
+    used = intervals.lengths_within(under_way, intervals.between(edges)) > 0
+    held = np.where(used, rank.held, 0)
     until = np.concatenate([[0], np.cumsum(held)])
     first, last = (np.searchsorted(edges, at) for at in (steps.start, steps.start + steps.duration))
     return np.asarray(until[last] - until[first])
@@ -76,18 +76,7 @@ def step_episodes(
         }
         why = reasons_of(ranks, times, spans, spans, late)
         longer = _longer_stages(ranks, times, spans, late, on_device=why.on_device)
-        found.append(
-            Episode(
-                collective=-1,
-                rank=late,
-                step=places[late][name],
-                late_by=longer,
-                reasons=why.reasons,
-                spans=spans,
-                on_device=why.on_device,
-                of_device=why.of_device,
-            )
-        )
+        found.append(Episode(-1, late, places[late][name], longer, **why._asdict()))
     return found
 
 

@@ -122,10 +122,12 @@ def find_stragglers(compared: Compared, fixes: Fixes, slow_of: SlowOf) -> list[S
     names, step, *_, lateness = compared
     while names and len(found) < MOST_NAMED:
         late = lateness(world)
-        worst = _latest_of_all(late, seen)
+        total = np.nansum(late, axis=1)
+        total[list(seen)] = -np.inf
+        worst = int(total.argmax())  # late by most, whatever that is worth
 
         def is_sure(place: int, late: Float = late, worst: int = worst) -> bool:
-            if fixes.is_staged(place):
+            if fixes.is_staged[place]:
                 return _surely(slow_of(place)) >= LEAST_SHARE * step
             return place == worst and _works_longer(fixes, place, _known(names, late[place]), step)
 
@@ -135,19 +137,12 @@ def find_stragglers(compared: Compared, fixes: Fixes, slow_of: SlowOf) -> list[S
         seen.add(rank)
         known = _known(names, late[rank])
         fix = fixes.fix(world, rank, known, _surely(slow_of(rank)))
-        if not fixes.is_staged(rank) or _explains(fix, step, known.values()):
+        if not fixes.is_staged[rank] or _explains(fix, step, known.values()):
             found.append(_straggling(rank, list(known.values()), step, world, fix))
             world = fix.world
         if len(names) == 1:
             break  # a single step says who is latest, and nothing on chance
     return found
-
-
-def _latest_of_all(late: Float, left_out: set[int]) -> int:
-    """The rank that is late by most on average, whatever that is worth."""
-    total = np.nansum(late, axis=1)
-    total[list(left_out)] = -np.inf
-    return int(total.argmax())
 
 
 def _known(names: Sequence[str], late: Float) -> dict[str, float]:
@@ -185,7 +180,7 @@ def find_suspect(
         return None
     rank, needed = found
     known = _known(names, late[rank])
-    if fixes.is_staged(rank):
+    if fixes.is_staged[rank]:
         fix = fixes.fix(fixes.recorded, rank, known)
         if not _explains(fix, step, known.values()):
             return None

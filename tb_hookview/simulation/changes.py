@@ -16,6 +16,7 @@ from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, mask_of, scatter, unique
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import ranges
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
     Float,
@@ -366,12 +367,10 @@ def _cut(edge: Int, time: Intervals, moment: Nanoseconds, module: ModuleIndex) -
     """Cut each edge at the moments inside of it."""
     first = np.searchsorted(moment, time[:, 0], side="right") - 1
     last = np.maximum(np.searchsorted(moment, time[:, 1], side="left") - 1, first)
-    count = last - first + 1
-    which = np.repeat(np.arange(len(edge)), count)
-    place = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count) + first[which]
+    place, which = ranges(first, last + 1)
     until = np.append(moment, np.iinfo(np.int64).max)[place + 1]
     spans = np.stack(
         [np.maximum(moment[place], time[which, 0]), np.minimum(until, time[which, 1])], axis=1
     )
-    keep = (spans[:, 1] > spans[:, 0]) | (count[which] == 1)
+    keep = (spans[:, 1] > spans[:, 0]) | (first == last)[which]
     return HostSpans(edge[which][keep], module[place][keep], spans[keep])

@@ -8,9 +8,12 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind
-from tb_hookview.arrays.joins import mask_of
+from tb_hookview.arrays.joins import isin, mask_of, scatter
 from tb_hookview.arrays.types import Code, DeviceEventIndex, Int, Nanoseconds, ThreadIndex
-from tb_hookview.simulation.replay import Measure, Pace, Replay, Replayer, binding_edges
+from tb_hookview.simulation.replay import Measure, Pace, Replay, Replayer
+
+HOST_WORK = (EdgeKind.HOST, EdgeKind.HANDOVER, EdgeKind.QUEUE)
+"""Edges whose lag is the host's work."""
 
 
 class Part(IntEnum):
@@ -55,7 +58,7 @@ def critical_path(replay: Replay, pace: Pace, edge: Int) -> CriticalPath:
     lag = lengths.lag[edge]
     runs = begins + left + np.minimum(lag, 0)
     arrives = runs + np.maximum(lag, 0)
-    host, last = _by_host(graph.edges.kind[edge]), pace.last
+    host, last = isin(graph.edges.kind[edge], HOST_WORK), pace.last
 
     def column(device: Int | int, lags: Int | int, pause: Int | int, end: int) -> Int:
         """Values of each edge's pieces in turn, and of the last node."""
@@ -79,21 +82,17 @@ def critical_path(replay: Replay, pace: Pace, edge: Int) -> CriticalPath:
 
 def binding_chain(replay: Replay, last: int) -> Int:
     """Binding edges from the origin to a node, first one first."""
-    binding = binding_edges(replay)
-    before = np.where(binding >= 0, replay.graph.edges.source[binding], 0)
+    edges, time = replay.graph.edges, replay.time
+    binds = np.flatnonzero(replay.arrival == time[edges.target])
+    binding = scatter(edges.target[binds], binds, len(time))  # what decided each node
+    before = np.where(binding >= 0, edges.source[binding], 0)
     on_chain = mask_of(last, len(before))
     while before[last]:  # twice as far back each time
         on_chain[before[on_chain]] = True
         before = before[before]
     on_chain[0] = False
-    edges = binding[on_chain]
-    return edges[edges >= 0]
-
-
-def _by_host(kind: Code) -> np.ndarray:
-    """Whether the lag of an edge is the host's work."""
-    host = (kind == EdgeKind.HOST) | (kind == EdgeKind.HANDOVER) | (kind == EdgeKind.QUEUE)
-    return np.asarray(host)
+    found = binding[on_chain]
+    return found[found >= 0]
 
 
 # How much longer a part of a replay may take before the steps do.

@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import ranges
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
     Float,
@@ -108,9 +110,7 @@ def _cut_by_module(prediction: Prediction, host: np.ndarray) -> tuple[Int, Nanos
     spans = simulator.host_spans
     first = np.where(host, np.searchsorted(spans.edge, path.edge), 0)
     last = np.where(host, np.searchsorted(spans.edge, path.edge, side="right"), 1)
-    count = last - first
-    piece = np.repeat(np.arange(len(count)), count)
-    span = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count) + first[piece]
+    span, piece = ranges(first, last)
     mine = host[piece]
     time = spans.time[span[mine]]
     weight = np.ones(len(piece))
@@ -287,14 +287,7 @@ def recorded_path(unchanged: Prediction) -> CriticalPath:
     end = int(nodes.time[pace.last] + nodes.duration[pace.last])
     begins = np.clip(_begins(unchanged), pace.since, end)
     start = np.maximum.accumulate(begins)
-    return CriticalPath(
-        path.part,
-        path.edge,
-        start,
-        np.append(start[1:], end)[: len(start)],
-        path.event,
-        path.thread,
-    )
+    return replace(path, start=start, end=np.append(start[1:], end)[: len(start)])
 
 
 def _begins(unchanged: Prediction) -> Nanoseconds:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.analysis.dependencies.points import Window
-from tb_hookview.arrays.joins import index_of, scatter
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.types import Int, Nanoseconds, TimeSet
 
 # Device events whose times follow from two others.
@@ -178,18 +178,12 @@ class Replay(Struct, frozen=True, dict=True):
     time: Nanoseconds
     """Of each node since the origin, shape (n,)."""
 
-    @property
-    def leaves_after(self) -> Nanoseconds:
-        """Time in its source before each edge leaves it, shape (e,)."""
-        return np.where(
-            self.graph.edges.from_end, self.lengths.duration[self.graph.edges.source], 0
-        )
-
     @cached_property
     def arrival(self) -> Nanoseconds:
         """Time of its target by each edge alone, shape (e,)."""
         edges = self.graph.edges
-        passed = self.leaves_after + self.lengths.lag + self.lengths.pause[edges.target]
+        passed = np.where(edges.from_end, self.lengths.duration[edges.source], 0)
+        passed += self.lengths.lag + self.lengths.pause[edges.target]
         return np.asarray(self.time[edges.source] + passed)
 
     def end(self, node: Int | int) -> Nanoseconds:
@@ -279,13 +273,6 @@ class _Pairs:
         return np.array(time, np.int64)
 
 
-def binding_edges(replay: Replay) -> Int:
-    """Edge that decided the time of each node, -1 for none; shape (n,)."""
-    graph = replay.graph
-    binds = np.flatnonzero(replay.arrival == replay.time[graph.edges.target])
-    return scatter(graph.edges.target[binds], binds, len(graph.nodes.time))
-
-
 # The length of a step in a replay.
 #
 # Two things take turns in a loop of steps, and the slower sets the pace:
@@ -324,10 +311,6 @@ class Measure(Struct, frozen=True, dict=True):
         step = self.window.step
         np.maximum.at(done, step[step >= 0], replay.end(self.events))
         return done
-
-    def is_host(self, pace: Pace) -> bool:
-        """Whether the host is the slower one."""
-        return pace.last == int(self.graph.step_end[-1])
 
     def base(self, replay: Replay) -> int:
         """Moment at which the device begins with the window's own events; 0 for the origin."""

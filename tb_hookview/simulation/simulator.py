@@ -231,7 +231,8 @@ class Simulator(Struct, frozen=True, dict=True):
         """The replay with some lengths; where the host waits for the device's backlog from before
         the window, that is shortened as much as the rest."""
         found = self._outcome(lengths)
-        if not self.measure.is_host(found.pace) or self._behind <= _LAGS * found.pace.step:
+        by_device = found.pace.last != self.graph.step_end[-1]
+        if by_device or self._behind <= _LAGS * found.pace.step:
             return found
         again = self._changer.caught_up(lengths)
         others = [] if again is None else [self._outcome(again)]

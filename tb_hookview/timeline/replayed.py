@@ -173,7 +173,7 @@ class ReplayedLanes(LaneSet):
         )
         row = self._timeline.analysis.device_events.event[self._graph.nodes.event[nodes]]
         start = schedule.time[nodes]
-        colour = self._timeline.colour_of_rows[row].astype(np.int64)
+        colour = self._timeline.rows.colour[row].astype(np.int64)
         name = events.name[row].astype(np.int64)
         return self._items(start, start + schedule.duration[nodes], name, colour)
 

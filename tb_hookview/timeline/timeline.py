@@ -14,12 +14,13 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import Links, row_links, wait_links
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int, ItemIndex, TreeRow, microseconds, to_us
 from tb_hookview.errors import NotFoundError
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.timeline.lanes.catalogue import PathLane, lane_of_rows, list_lanes
-from tb_hookview.timeline.lanes.lane import NAMES, Colours, LaneNames
+from tb_hookview.timeline.lanes.lane import NAMES, LaneNames
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup, TraceRows
 from tb_hookview.timeline.merging import DrawnBlocks, DrawnLane, LaneSet, Window
 from tb_hookview.trace.columns.event_args import EventArguments
@@ -51,16 +52,11 @@ class Timeline(LaneSet):
         self.analysis = analysis
         self.arguments = EventArguments(analysis.trace.file)
         self.path = PathLane(analysis, simulator or Simulator(Selection(analysis, None)))
-        self._rows = TraceRows(analysis)
+        self.rows = TraceRows(analysis)
         names = LaneNames(analysis)
         super().__init__(
-            names, list_lanes(analysis, names, self._rows, self.path), analysis.bounds[0]
+            names, list_lanes(analysis, names, self.rows, self.path), analysis.bounds[0]
         )
-
-    @property
-    def colour_of_rows(self) -> Colours:
-        """Colour of each row of `Events` but Python frames."""
-        return self._rows.colour
 
     def lane_of_thread(self, thread: int, row_group: RowGroup) -> int:
         """Number of the lane of a thread's rows of one group, -1 for none."""
@@ -105,7 +101,7 @@ class Timeline(LaneSet):
     def lane_of_event(self) -> NDArray[np.int16]:
         """Number of the lane that shows each row of `Events`."""
         count = len(self.analysis.trace.events)
-        return lane_of_rows(self.entries, self._rows, count).astype(np.int16)
+        return lane_of_rows(self.entries, self.rows, count).astype(np.int16)
 
     @cached_property
     def row_links(self) -> list[Links]:
@@ -121,16 +117,14 @@ class Timeline(LaneSet):
     @cached_property
     def call_tree_row(self) -> NDArray[np.int32]:
         """Row of the call tree of each row of `Events`, -1 for none."""
-        found = np.full(len(self.analysis.trace.events), -1, np.int32)
-        found[self.analysis.call_tree.event] = np.arange(len(self.analysis.call_tree))
-        return found
+        event = self.analysis.call_tree.event
+        return index_of(event, len(self.analysis.trace.events)).astype(np.int32)
 
     @cached_property
     def device_event(self) -> NDArray[np.int32]:
         """Index into `DeviceEvents` of each row of `Events`, -1 for none."""
-        found = np.full(len(self.analysis.trace.events), -1, np.int32)
-        found[self.analysis.device_events.event] = np.arange(len(self.analysis.device_events))
-        return found
+        event = self.analysis.device_events.event
+        return index_of(event, len(self.analysis.trace.events)).astype(np.int32)
 
     @cached_property
     def culprit_of_gap(self) -> TreeRow:

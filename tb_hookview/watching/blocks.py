@@ -59,7 +59,7 @@ def choose_blocks(model: nn.Module, path: str, most: int) -> list[Block]:
 
 
 def _as_blocks(chosen: list[Node], nodes: dict[int, Node], most: int) -> list[Block]:
-    lists = [n for n in chosen if _is_list(n.module)]
+    lists = [n for n in chosen if isinstance(n.module, nn.ModuleList | nn.ModuleDict)]
     room = max(1, (most - (len(chosen) - len(lists))) // max(1, len(lists)))
     blocks: list[Block] = []
     for node in chosen:
@@ -107,7 +107,3 @@ def _is_alike(one: Node, other: Node) -> bool:
 
 def _size(node: Node) -> int:
     return sum(1 if is_lazy(p) else p.numel() for p in node.holder.parameters())
-
-
-def _is_list(module: nn.Module) -> bool:
-    return isinstance(module, nn.ModuleList | nn.ModuleDict)

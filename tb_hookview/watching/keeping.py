@@ -22,8 +22,8 @@ from tb_hookview.recorder import faults, manifest
 from tb_hookview.recorder.writing import _worker
 from tb_hookview.step_log import DURATIONS, FOLDER, REQUEST, VERSION
 from tb_hookview.watching.agreement import Alone, Board, RecordingPlan, find_board
+from tb_hookview.watching.clock import Sampling, sampling_of
 from tb_hookview.watching.recordings import Kept, surplus
-from tb_hookview.watching.sampling import Sampling, sampling_of
 from tb_hookview.watching.scalars import Scalars
 from tb_hookview.watching.step_file import StepFile, row_lines, to_line
 from tb_hookview.watching.step_rows import Ended, Row, rows_of
@@ -306,7 +306,9 @@ class Keeper:
     def _work(self) -> None:
         with self._working:
             self._write_rows()
-            self._prune()
+            for each in surplus(self._kept, self._limits.keep, self._limits.most_bytes):
+                each.path.unlink(missing_ok=True)
+                self._kept.remove(each)
             if self._written:
                 self._look_for_requests()
                 self._agree()
@@ -341,11 +343,6 @@ class Keeper:
         if self.is_signalled:
             self.is_signalled = False
             self._asked.append(_Asked("signal", None, 0.0, None))
-
-    def _prune(self) -> None:
-        for each in surplus(self._kept, self._limits.keep, self._limits.most_bytes):
-            each.path.unlink(missing_ok=True)
-            self._kept.remove(each)
 
     def _look_for_requests(self) -> None:
         request = take_request(self._folder)
@@ -384,13 +381,10 @@ class Keeper:
         if alone or plan.start > self._last_step:
             self._decision.recorded(plan.reason, plan.start, perf_counter_ns() / 1e9)
             self.plan = plan
-            self._drop_answered(plan)
-
-    def _drop_answered(self, plan: RecordingPlan) -> None:
-        """Forget who asked: one recording answers all but a request from another terminal."""
-        waiting = [each for each in list(self._asked) if each.reason == "file" != plan.reason]
-        self._asked.clear()
-        self._asked.extend(waiting)
+            # One recording answers all who asked, but a request from another terminal.
+            waiting = [each for each in list(self._asked) if each.reason == "file" != plan.reason]
+            self._asked.clear()
+            self._asked.extend(waiting)
 
     def _planned(self, asked: _Asked) -> RecordingPlan:
         """Return a plan far enough ahead that every rank looks for it in time."""

@@ -25,11 +25,10 @@ from tb_hookview.watching import phases
 from tb_hookview.watching.agreement import RecordingPlan
 from tb_hookview.watching.attached import Attached
 from tb_hookview.watching.blocks import MOST, choose_blocks
-from tb_hookview.watching.clock import BLOCKS, PHASES, StepClock
+from tb_hookview.watching.clock import BLOCKS, PHASES, RUN, Sampling, StepClock
 from tb_hookview.watching.device import DeviceStamps, stamps_of
 from tb_hookview.watching.keeping import Keeper, Limits
 from tb_hookview.watching.recordings import Recorder
-from tb_hookview.watching.sampling import RUN, Sampling
 from tb_hookview.watching.step_rows import Ended
 from tb_hookview.watching.triggers import Triggers
 

@@ -22,11 +22,12 @@ from tb_hookview.watching.clock import (
     OPTIMIZER,
     PHASES,
     ROOT,
+    Sampling,
+    sampling_of,
 )
 from tb_hookview.watching.device import DeviceStamps
 from tb_hookview.watching.keeping import take_request
 from tb_hookview.watching.recordings import Kept, surplus
-from tb_hookview.watching.sampling import Sampling, sampling_of
 from tb_hookview.watching.step_file import StepFile, row_lines
 from tb_hookview.watching.step_rows import Ended, Row, row_of, rows_of
 from tb_hookview.watching.triggers import Decision, Parts, RunningMedian, Triggers

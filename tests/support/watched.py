@@ -13,9 +13,8 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from tb_hookview.watching.clock import NOTHING
+from tb_hookview.watching.clock import NOTHING, Sampling
 from tb_hookview.watching.keeping import Keeper
-from tb_hookview.watching.sampling import Sampling
 
 QUIET: dict[str, Any] = {
     "first": None,

@@ -17,7 +17,7 @@ from support.children import children
 from support.same_trace import assert_same
 
 from tb_hookview.errors import TraceError
-from tb_hookview.trace import LocalFile, Trace, Wanted, plan, read_trace
+from tb_hookview.trace import LocalFile, Trace, Wanted, read_trace, reader
 from tb_hookview.trace.columns.builder import Builder
 from tb_hookview.workers import pool
 from tb_hookview.workers.pool import Workers
@@ -29,7 +29,7 @@ LARGE = 20_000
 def several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shares for files of any size, as if every process were ready."""
     monkeypatch.setattr(pool, "START_S", 0.0)
-    monkeypatch.setattr(plan, "SMALLEST_SHARE", 1)
+    monkeypatch.setattr(reader, "SMALLEST_SHARE", 1)
 
 
 @pytest.fixture
@@ -269,8 +269,8 @@ def test_shares_cover_the_file_and_none_is_too_small(
     size: int, ready_in: list[float], smallest: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "SMALLEST_SHARE", smallest)
-        ends = plan.shares(size, sorted(ready_in))
+        patch.setattr(reader, "SMALLEST_SHARE", smallest)
+        ends = reader.shares(size, sorted(ready_in))
     assert ends[-1] == pytest.approx(size)
     assert len(ends) <= len(ready_in) + 1
     own, *others = [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
@@ -280,10 +280,10 @@ def test_shares_cover_the_file_and_none_is_too_small(
 
 def test_shares_of_processes_that_are_ready_end_together() -> None:
     """Inflating and cutting all that is before a share takes its part of the time."""
-    ends = plan.shares(10 << 30, [0.0] * 7)
+    ends = reader.shares(10 << 30, [0.0] * 7)
     begins = [0.0, *ends[:-1]]
     spent = [
-        plan.CUTTING * end + (1 - plan.CUTTING) * (end - begin)
+        reader.CUTTING * end + (1 - reader.CUTTING) * (end - begin)
         for begin, end in zip(begins, ends, strict=True)
     ]
     assert spent == pytest.approx([spent[0]] * 8)

@@ -9,7 +9,7 @@ Which thread that is: `forward_threads.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -88,7 +88,7 @@ class Links(Struct, frozen=True):
         no number. Operators that do have it come before, and made no node.
         """
         host, tree = self.host, self.host.call_tree
-        runs = np.flatnonzero(named(host, {_GRAPH_RUN}) & (tree.thread == thread))
+        runs = np.flatnonzero(host.is_named(_GRAPH_RUN.__eq__) & (tree.thread == thread))
         before = self.ops_before(nodes, thread)
         after = np.searchsorted(tree.start[runs], lookup(tree.start, before), side="right")
         found = lookup(np.append(runs, -1), np.where(before >= 0, after, -1))
@@ -159,12 +159,6 @@ def forward_threads(links: Links, nodes: Mapping[int, TreeRow]) -> dict[int, int
         if len(fitting) == 1:
             decided[group] = fitting[0]
     return decided
-
-
-def named(host: HostRows, names: Set[str]) -> Bool:
-    """Rows of the call tree that have one of these names."""
-    wanted = [string for string, text in enumerate(host.trace.strings.texts) if text in names]
-    return isin(host.string, wanted)
 
 
 def stem(name: str) -> str:
@@ -268,7 +262,7 @@ def _passes(host: HostRows, row_node: NodeIndex, stems: Int) -> _Passes:
 
 
 def _elsewhere(host: HostRows) -> Bool:
-    return host.call_tree.inside(isin(host.role, [int(role) for role in _NO_FORWARD]))
+    return host.call_tree.inside(isin(host.role, _NO_FORWARD))
 
 
 def _counted(passes: _Passes, stems: Int) -> tuple[Bool, Bool]:
@@ -291,10 +285,8 @@ def _counted(passes: _Passes, stems: Int) -> tuple[Bool, Bool]:
 
 def _outermost(host: HostRows, rows: TreeRow) -> TreeRow:
     """Outermost operator with a namespace around each row: `aten::conv2d`, and no annotation."""
-    spaced = np.array(["::" in text for text in host.trace.strings.texts] or [False])
-    above = host.call_tree.nearest_above(
-        (host.kind == EventCategory.OPERATOR) & spaced[host.string]
-    )
+    spaced = (host.kind == EventCategory.OPERATOR) & host.is_named(lambda text: "::" in text)
+    above = host.call_tree.nearest_above(spaced)
     found = rows
     while (above[found] >= 0).any():
         found = np.where(above[found] >= 0, above[found], found)
@@ -306,7 +298,6 @@ WITHOUT_NODE = {
     *("aten::is_nonzero", "aten::lift_fresh"),
 }
 """Operators that record the next node's number and never make a node themselves."""
-_ELSEWHERE = (Role.OPTIMIZER, Role.DATA, Role.FUNCTION_MARK)
 
 
 def made_nodes(host: HostRows, row_node: NodeIndex) -> Bool:
@@ -320,8 +311,7 @@ def made_nodes(host: HostRows, row_node: NodeIndex) -> Bool:
     numbered = (host.sequence >= 0) & (host.forward_thread <= 0)
     reached = np.full(len(host.trace.threads), -1, np.int64)
     np.maximum.at(reached, tree.thread[numbered], host.sequence[numbered])
-    elsewhere = tree.inside(isin(host.role, [int(role) for role in _ELSEWHERE]))
-    rows = np.flatnonzero(numbered & ~elsewhere & ~named(host, WITHOUT_NODE))
+    rows = np.flatnonzero(numbered & ~_elsewhere(host) & ~host.is_named(WITHOUT_NODE.__contains__))
     order = np.lexsort((rows, tree.start[rows], host.sequence[rows], tree.thread[rows]))
     rows = rows[order]
     thread, number = tree.thread[rows], host.sequence[rows]
@@ -374,13 +364,14 @@ def find_nodes(host: HostRows) -> Nodes:
         node = _indices(host.call_tree, rows)
     around = lookup(node, host.call_tree.parent[rows])
     arrows = _arrows(host)
+    target = node[arrows.backward]
     by_sequence, by_earlier_number = _by_sequence(host, rows, arrows)
     return Nodes(
         row=rows,
         self_host=self_time(host.call_tree.start[rows], host.call_tree.end[rows], around),
         around=around,
         by_sequence=by_sequence,
-        by_flow=_by_flow(node, len(rows), arrows),
+        by_flow=scatter(target[target >= 0], arrows.forward[target >= 0], len(rows)),
         by_earlier_number=by_earlier_number,
         of_row=node,
     )
@@ -425,13 +416,6 @@ def _arrows(host: HostRows) -> Arrows:
     return Arrows(tail[whole], head[whole])
 
 
-def _by_flow(node: NodeIndex, count: int, arrows: Arrows) -> TreeRow:
-    found = np.full(count, -1, np.int64)
-    target = node[arrows.backward]
-    found[target[target >= 0]] = arrows.forward[target >= 0]
-    return found
-
-
 def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> tuple[TreeRow, TreeRow]:
     sequence, number = host.sequence, host.forward_thread
     forward = np.flatnonzero((sequence >= 0) & (number <= 0))
@@ -443,8 +427,9 @@ def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> tuple[TreeRow
     members = {int(group): numbered[groups == group] for group in unique(groups)}
     nodes = {group: rows[chosen] for group, chosen in members.items()}
     links = Links(host, forward, process, arrows)
-    graphs = _script_graphs(host, rows)
-    makes_none = named(host, WITHOUT_NODE)
+    texts = host.trace.strings
+    graphs = texts.map(host.string[rows], lambda text: text.endswith(_SCRIPT_GRAPH), bool)
+    makes_none = host.is_named(WITHOUT_NODE.__contains__)
     for group, thread in forward_threads(links, nodes).items():
         mine, in_graph = members[group], graphs[members[group]]
         found[mine] = links.forward_ops(nodes[group], thread)
@@ -453,13 +438,6 @@ def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> tuple[TreeRow
         found[mine[lookup(makes_none, found[mine]) > 0]] = -1
         found[mine[in_graph]] = links.graph_runs(nodes[group][in_graph], thread)
     return found, earlier
-
-
-def _script_graphs(host: HostRows, rows: TreeRow) -> Bool:
-    """Whether each of some nodes is a differentiable graph of TorchScript's."""
-    texts, strings = host.trace.strings, host.string[rows]
-    graphs = [s for s in unique(strings).tolist() if texts[s].endswith(_SCRIPT_GRAPH)]
-    return isin(strings, graphs)
 
 
 def _keeps_graph(host: HostRows, nodes: Nodes) -> Bool:
@@ -472,8 +450,7 @@ def _keeps_graph(host: HostRows, nodes: Nodes) -> Bool:
     direct &= (nodes.of_row >= 0) & (host.forward_thread <= 0)
     of_node = (lookup(host.forward_thread, around) > 0) | (lookup(host.role, around) == Role.NODE)
     rows = np.flatnonzero(direct & of_node)
-    last = np.full(len(nodes), -1, np.int64)
-    last[nodes.of_row[rows]] = rows  # of several rows the last one
+    last = scatter(nodes.of_row[rows], rows, len(nodes))  # of several rows the last one
     nested = mask_of(nodes.around[nodes.around >= 0], len(nodes))
     return np.asarray((lookup(host.sequence, last) >= 0) & (last >= 0) & ~nested)
 

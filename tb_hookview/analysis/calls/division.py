@@ -9,7 +9,7 @@
   as long as it takes more than usual.
 - *Transfer* is what passes of the call's own copy in the rest of it.
 - *Own* work is what is left.
-- A wait whose own call is not in the trace counts as part of the call after it (`unrecorded.py`).
+- A wait whose own call is not in the trace counts as part of the call after it.
 
 This is the one place that says what a call waits for. Syncs, time blocked, idle time, edges of the
 dependency graph, and so gains and bounds, follow from it.
@@ -23,7 +23,6 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.calls.unrecorded import of_elapsed_times
 from tb_hookview.analysis.calls.waits import (
     Part,
     find_copies,
@@ -33,10 +32,76 @@ from tb_hookview.analysis.calls.waits import (
     of_syncs,
     of_unseen_copies,
 )
+from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS
 from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.analysis.host.rows import Call, HostRows
-from tb_hookview.arrays.joins import isin, mask_of, median, setdiff, unique, unique_inverse
+from tb_hookview.arrays.joins import (
+    index_of,
+    isin,
+    mask_of,
+    median,
+    setdiff,
+    unique,
+    unique_inverse,
+)
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
+
+# Waits for an event of which only what follows is in the trace.
+#
+#     host     [cudaEventElapsedTime]                          [cudaEventElapsedTime]
+#     stream      [kernel                                    ]
+#
+# Time between two events is asked for once both are done, and some profilers leave out the
+# synchronize before (`cudaEventSynchronize`). Then the thread has no row until right after the end
+# of what it waited for. So DistributedDataParallel reads its own clock, as each forward begins, in
+# its first ten steps and then every 100th.
+
+_ELAPSED = re.compile(r"(cuda|hip|mu|musa)EventElapsedTime(_\w+)?")
+"""Names of calls that read the time between two events."""
+_SYNCHRONIZE = re.compile(r"(cuda|hip|mu|musa)EventSynchronize(_\w+)?")
+_SHORTEST_NS = 100_000
+"""Time without a row from which on it is no work of the host's own."""
+_RETURN_NS = 200_000
+"""Longest time from the end of what was waited for to the call: the host has to wake."""
+
+
+def of_elapsed_times(timing: LaunchTiming) -> tuple[Part, Nanoseconds]:
+    """Calls that read the time between events after such a wait, and how long before them it began.
+
+    What they waited for and what is left of that time is before their start. Nothing is assumed
+    where the trace has any synchronize of an event, or where the event that ended last was launched
+    after the thread's last row.
+    """
+    host, events = timing.host, timing.device_events
+    row = host.named(_ELAPSED.fullmatch)
+    row = row[~host.device_threads[timing.call_tree.thread[row]]]
+    if not len(row) or not len(events) or len(host.named(_SYNCHRONIZE.fullmatch)):
+        row = row[:0]
+    end, since = timing.call_tree.start[row], _ends_before(timing.call_tree, row)
+    order = np.argsort(events.end, kind="stable")
+    ahead = lookup(order, np.searchsorted(events.end[order], end, side="right") - 1)
+    done = lookup(events.end, ahead)
+    waits = (ahead >= 0) & (end - since > _SHORTEST_NS) & (end - done <= _RETURN_NS)
+    waits &= (done > since) & (lookup(timing.launch_start, ahead) < since)
+    row, ahead, waited = row[waits], ahead[waits], (done - since)[waits]
+    part = Part(row, waited, waited * 0, ahead, none(row), np.arange(len(row)), ahead)
+    return part, (end - since)[waits]
+
+
+def _ends_before(tree: CallTree, row: TreeRow) -> Nanoseconds:
+    """End of the row before each on its thread, or start of the one around it if it is the first.
+
+    A row that is the first of its thread has its own start.
+    """
+    around, before = tree.parent[row], np.maximum(row - 1, 0)
+    first = (before == around) | (tree.thread[before] != tree.thread[row]) | (row == 0)
+    climbing = np.flatnonzero(~first)
+    while len(climbing := climbing[tree.parent[before[climbing]] != around[climbing]]):
+        before[climbing] = tree.parent[before[climbing]]
+    opened = np.where(around >= 0, lookup(tree.start, around), tree.start[row])
+    return np.asarray(np.minimum(np.where(first, opened, tree.end[before]), tree.start[row]))
+
 
 # Launches that waited because the queue of their device was full.
 #
@@ -66,15 +131,12 @@ def of_launches(timing: LaunchTiming, held: TreeRow) -> Part:
         held: calls that waited for something else, such as blocking copies.
     """
     row = _onto_full_queue(timing, held)
-    waited = np.maximum(timing.call_tree.duration[row] - _usual(timing, row), 0)
+    launch, duration = timing.device_events.launch, timing.call_tree.duration
+    others = setdiff(launch[launch >= 0], row)
+    usual = int(median(duration[others])) if len(others) else 0
+    waited = np.maximum(duration[row] - usual, 0)
     nothing = np.zeros(0, np.int64)
     return Part(row, waited, waited * 0, none(row), none(row), nothing, nothing)
-
-
-def _usual(timing: LaunchTiming, blocked: TreeRow) -> int:
-    launch = timing.device_events.launch
-    others = setdiff(launch[launch >= 0], blocked)
-    return int(median(timing.call_tree.duration[others])) if len(others) else 0
 
 
 def _onto_full_queue(timing: LaunchTiming, held: TreeRow) -> TreeRow:
@@ -192,8 +254,6 @@ def _joined(
         [part.waiting + first for part, first in zip(parts, sizes[:-1], strict=True)]
     )
     order = np.argsort(row, kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
     return CallTimes(
         row=row[order],
         waited=waited[order],
@@ -203,11 +263,59 @@ def _joined(
         ahead=np.where(waited > 0, ahead, -1)[order],
         copy=copy[order],
         blocks=np.concatenate(blocks)[order],
-        waiting=place[waiting],
+        waiting=index_of(order, len(order))[waiting],
         event=np.concatenate([part.event for part in parts]),
         onto_full_queue=parts[-1].row,
         unpinned=unpinned,
     )
+
+
+# By how much the clock of the devices is ahead of the host's, as far as the trace shows it.
+#
+# host     [launch]       [synchronize       ]
+# device         [event 1                      ]
+#                                            ended after the call that waited for it
+
+_LET_IN_NS = 3_000
+"""Time from the start of an event to the return of a launch that found room by it, at least."""
+
+
+def clock_ahead(timing: LaunchTiming, calls: CallTimes) -> int:
+    """Least correction of the devices' clock, nanoseconds; below 0 where it is behind.
+
+    With it no wait returns before what it waited for has ended, and no event begins before its
+    launch, where most of those onto an idle device seem to: 0 where this is so as recorded. Where
+    no correction does both, as clocks drift, the waits decide, as far as launches usually take.
+    """
+    late = np.concatenate([_after_waits(timing, calls), _after_room(timing, calls)])
+    least = int(late[np.abs(late) <= LARGEST_SKEW_NS].max(initial=-LARGEST_SKEW_NS))
+    events, launched = timing.device_events, timing.launch_start
+    passed = events.start - launched
+    if least > 0:
+        soonest = int(passed[launched >= 0].min(initial=LARGEST_SKEW_NS))
+        return min(least, max(soonest, timing.launch_latency))
+    passed = passed[(launched >= 0) & (timing.busy_until <= launched)]
+    early = passed[(passed < 0) & (passed >= -LARGEST_SKEW_NS)]
+    return max(least, int(early.min())) if 2 * len(early) > len(passed) else 0
+
+
+def _after_waits(timing: LaunchTiming, calls: CallTimes) -> Nanoseconds:
+    """Time from the return of each call that waited to the end of what it waited for."""
+    row, end = calls.row[calls.waiting], timing.device_events.end[calls.event]
+    waited = (end > timing.call_tree.start[row]) & (calls.copy[calls.waiting] != calls.event)
+    return np.asarray((end - timing.call_tree.end[row])[waited])
+
+
+def _after_room(timing: LaunchTiming, calls: CallTimes) -> Nanoseconds:
+    """Median time from the return of launches onto a full queue to the events that let them in."""
+    returned = timing.call_tree.end[calls.onto_full_queue]
+    if not len(returned):
+        return returned
+    start = timing.device_events.start
+    after = np.minimum(np.searchsorted(start, returned), len(start) - 1)
+    left, passed = start[after] - returned, returned - start[np.maximum(after - 1, 0)]
+    near = np.where(np.abs(left) < np.abs(passed), left, -passed)
+    return np.array([median(near) + _LET_IN_NS], np.int64)
 
 
 # What the own work of a call of the runtime is, by its name and by what it did.

@@ -20,7 +20,7 @@ from msgspec import Struct
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming
 from tb_hookview.analysis.host.rows import Call, HostRows
-from tb_hookview.arrays.joins import asof, index_of, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import asof, before, index_of, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -103,15 +103,6 @@ def stream_queues(call_tree: CallTree, device_events: DeviceEvents) -> Sequence[
         launches = np.maximum.accumulate(launched[rows])
         queues.append(StreamQueue(launches, ended, rows[latest]))
     return queues
-
-
-def previous_on_stream(device_events: DeviceEvents) -> DeviceEventIndex:
-    """Event of the same stream that began before each, -1 for none; shape (d,)."""
-    order = np.argsort(device_events.stream, kind="stable")
-    previous = np.full(len(order), -1, np.int64)
-    same = np.flatnonzero(np.diff(device_events.stream[order]) == 0)
-    previous[order[same + 1]] = order[same]
-    return previous
 
 
 _WHOLE_DEVICE = re.compile(
@@ -311,7 +302,8 @@ def _ahead_copies(
 ) -> DeviceEventIndex:
     """The event that each copy began after, -1 for none."""
     device_events = timing.device_events
-    ahead = previous_on_stream(device_events)[copy]
+    by_stream = np.argsort(device_events.stream, kind="stable")  # each by start, as all
+    ahead = before(device_events.stream, by_stream)[copy]
     ordered = np.flatnonzero(_after_ordering(timing, row))
     if len(ordered):
         device, mine = device_events.device, copy[ordered]

@@ -328,7 +328,9 @@ def find_host_waits(host: HostRows, threads: ThreadIndex) -> TimeSet:
     calls = host.named(lambda name: name.startswith(CALLS))
     waiting = _may_wait(host, np.concatenate([calls, runs]))
     if not len(threads):
-        threads = unique(tree.thread[calls]) if len(calls) else _with_more(host, runs)
+        threads = unique(tree.thread[calls if len(calls) else runs])
+        if not len(calls):
+            threads = threads[isin(threads, tree.thread[~mask_of(runs, len(host))])]
     runs = runs[np.argsort(tree.start[runs], kind="stable")]
     messages = host.named(lambda name: kind_of_collective(name) in POINT_TO_POINT)
     is_message = isin(runs, messages)
@@ -344,21 +346,12 @@ def find_host_waits(host: HostRows, threads: ThreadIndex) -> TimeSet:
     return intervals.normal(np.concatenate([intervals.EMPTY, *found]))
 
 
-def _with_more(host: HostRows, runs: TreeRow) -> ThreadIndex:
-    """Threads of some rows that have others, too."""
-    others = np.ones(len(host), bool)
-    others[runs] = False
-    threads = unique(host.call_tree.thread[runs])
-    return threads[isin(threads, host.call_tree.thread[others])]
-
-
 def _may_wait_for(host: HostRows, messages: TreeRow) -> Bool:
     """Rows inside which a thread may wait for messages: none of modules and nodes without any."""
     tree = host.call_tree
     works = isin(host.role, [int(Role.FORWARD_MARK), int(Role.NODE)])
-    sends = np.zeros(len(host), bool)
     outermost = tree.nearest(works & (tree.nearest_above(works) < 0))[messages]
-    sends[outermost[outermost >= 0]] = True
+    sends = mask_of(outermost[outermost >= 0], len(host))
     return ~tree.inside(works) | tree.inside(sends)
 
 

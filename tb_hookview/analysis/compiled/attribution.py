@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from tb_hookview.analysis.autograd.nodes import Nodes
 from tb_hookview.analysis.compiled.placement import Placement, place
@@ -53,13 +53,7 @@ class CompiledTime(Struct, frozen=True):
 
     def where(self, wanted: Bool) -> CompiledTime:
         """Some of the shares, by a mask over these."""
-        return CompiledTime(
-            self.call[wanted],
-            self.row[wanted],
-            self.module[wanted],
-            self.evidence[wanted],
-            self.time[wanted],
-        )
+        return CompiledTime(*(column[wanted] for column in astuple(self)))
 
 
 NOTHING_MOVED = CompiledTime(*(np.zeros(0, np.int64) for _ in range(5)))

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays.joins import dense_rank, mask_of, scatter
+from tb_hookview.arrays.joins import dense_rank, mask_of, ordinal, scatter
 from tb_hookview.arrays.sums import MOST_WEIGHT
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex
 from tb_hookview.trace.format.compiled_graphs import (
@@ -62,6 +63,31 @@ def operators_of(name: str) -> str:
     if not is_generated(name):
         return name
     return re.sub(r"_?\d*$", "", name.split("fused_", 1)[1]) or "unknown"
+
+
+# Rows in which torch.compile compiles: Dynamo's spans, those of inductor and its autotuning.
+
+_CONTAINED = ("compile_inner", "(dynamo_timed)")
+_BEGINNINGS = (
+    *("OutputGraph.call_user_compiler", "create_aot_dispatcher_function"),
+    *("async_compile.wait", "CachingAutotuner.benchmark"),
+)
+_DATA = "_data: fn_name="
+"""In names of rows that describe a span: metadata, no compilation."""
+_COMPILE_FX = re.compile(r"_?compile_fx\b")
+
+
+def compiling_rows(host: HostRows) -> Bool:
+    """Rows in which code is compiled, also those inside each other, shape (n,)."""
+    return host.is_named(_compiles)
+
+
+def _compiles(name: str) -> bool:
+    return (
+        (any(word in name for word in _CONTAINED) and _DATA not in name)
+        or name.startswith(_BEGINNINGS)
+        or _COMPILE_FX.match(name) is not None
+    )
 
 
 # The module of each path in the map of a compiled graph.
@@ -295,21 +321,11 @@ def align(variants: Variants, variant: Int, group: Int, name: Int) -> Alignment:
     wanted = variant[group] * width + name
     first = np.searchsorted(keys[by_key], wanted)
     count = np.searchsorted(keys[by_key], wanted, side="right") - first
-    ordinal, rows = _ordinals(group, name)
-    known = (name >= 0) & (count == rows)
-    call = scatter(known, by_key[(first + ordinal)[known]], len(group))
+    equal = dense_rank(group, name)
+    known = (name >= 0) & (count == np.bincount(equal)[equal])
+    call = scatter(known, by_key[(first + ordinal(equal))[known]], len(group))
     paired = np.flatnonzero(known)
     backwards = (np.diff(group[paired]) == 0) & (np.diff(call[paired]) <= 0)
     disordered = mask_of(group[paired[1:][backwards]], len(variant))
     call[disordered[group]] = -1
     return Alignment(call, disordered)
-
-
-def _ordinals(group: Int, name: Int) -> tuple[Int, Int]:
-    """How many equal rows are before each in its group, and how many there are."""
-    key = dense_rank(group, name)
-    order = np.argsort(key, kind="stable")
-    first = np.searchsorted(key[order], key)
-    ordinal = np.empty(len(key), np.int64)
-    ordinal[order] = np.arange(len(key)) - first[order]
-    return ordinal, np.bincount(key)[key] if len(key) else key

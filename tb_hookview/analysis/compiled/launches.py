@@ -17,7 +17,14 @@ from tb_hookview.analysis.compiled.graphs import Variants, align, is_generated
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.device.kinds import kind_of_kernel, kind_of_operator
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import dense_rank, first_of_each, isin, running_max, unique_inverse
+from tb_hookview.arrays.joins import (
+    dense_rank,
+    first_of_each,
+    isin,
+    running_max,
+    scatter,
+    unique_inverse,
+)
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import greatest_by, least_by, sum_by
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, StringIndex
@@ -106,9 +113,7 @@ _ANCHORS = 3
 
 def is_graph_launch(host: HostRows) -> Bool:
     """Whether each row of the call tree replays a graph."""
-    found = np.zeros(len(host), bool)
-    found[host.named(lambda text: "GraphLaunch" in text)] = True
-    return found
+    return host.is_named(lambda text: "GraphLaunch" in text)
 
 
 def calls_of_events(
@@ -236,7 +241,6 @@ def _unique_names(variants: Variants, variant: Int, group: Int, name: Int) -> In
     width = len(variants.names) + 1
     at = unique_inverse(group * width + np.maximum(name, -1) + 1)[1]
     alone = np.flatnonzero((name >= 0) & (np.bincount(at)[at] == 1))
-    found = np.full(len(group), -1, np.int64)
     # Each as a launch of its own: no order to keep.
-    found[alone] = align(variants, variant[group[alone]], np.arange(len(alone)), name[alone]).call
-    return found
+    found = align(variants, variant[group[alone]], np.arange(len(alone)), name[alone])
+    return scatter(alone, found.call, len(group))

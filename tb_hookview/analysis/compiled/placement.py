@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_hookview.analysis.autograd.nodes import Nodes
 from tb_hookview.analysis.compiled.graphs import Alignment, Variants, align, row_name
@@ -25,7 +26,7 @@ from tb_hookview.analysis.compiled.times import (
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls
-from tb_hookview.arrays.joins import index_of, isin
+from tb_hookview.arrays.joins import index_of, isin, scatter
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
@@ -77,31 +78,29 @@ def place(
     tried = np.flatnonzero(whole == PLACED)
     row, variant = calls.row[tried], calls.variant[tried]
     child, group = _children(host, row)
-    replays = _inside(host, row, is_graph_launch(host))
+    tree = host.call_tree
+    replays = tree.holds(is_graph_launch(host))[row]
     name = _names(host, calls.variants, host.string[child], replays[group])
     found = align(calls.variants, variant, group, name)
-    spans = spans_of(host.call_tree, row, child, group)
+    spans = spans_of(tree, row, child, group)
     lost = sum_by(group, np.where(found.call < 0, spans.own, 0), len(tried))
     # What a graph replays has no rows; those next to it are copies, and what it was made of.
-    different = found.disordered | (~replays & (lost > UNPAIRED * host.call_tree.duration[row]))
-    around = _range_of_rows(host, row, different)
-    row_call = _call_of_rows(host, child, np.where(different[group], -1, found.call))
+    different = found.disordered | (~replays & (lost > UNPAIRED * tree.duration[row]))
+    around = index_of(row, len(host))
+    around[row[different]] = -1
+    around = lookup(around, tree.nearest(around >= 0))  # of each row of the call tree
+    row_call = scatter(child, np.where(different[group], -1, found.call), len(host))
+    row_call = lookup(row_call, tree.nearest(row_call >= 0))
     event_call, others = calls_of_events(host, calls.variants, variant, around, row_call, events)
     different |= others
     row_call[lookup(different, around) > 0] = -1
     found = Alignment(np.where(different[group], -1, found.call), found.disordered)
     whole[tried[different]] = DIFFERENT
-    on_host = ~different & ~_calls_runtime(host, row)
+    on_host = ~different & ~tree.holds(host.kind == EventCategory.RUNTIME)[row]
     paired = np.flatnonzero(found.call >= 0)
     shown = portions(calls.variants, found.call[paired], group[paired], spans.own[paired])
     gaps = gap_portions(calls.variants, variant, spans, name, found, on_host)
-    return _placement(_with(calls, whole), row_call, event_call, tried, shown, gaps)
-
-
-def _with(calls: GraphCalls, whole: Int) -> GraphCalls:
-    return GraphCalls(
-        calls.row, calls.key, calls.region, calls.backward, calls.variant, whole, calls.variants
-    )
+    return _placement(replace(calls, whole=whole), row_call, event_call, tried, shown, gaps)
 
 
 def _placement(
@@ -123,20 +122,6 @@ def _placement(
         several=np.concatenate([shown.several, gaps.several]),
         time=np.concatenate([shown.time, gaps.time]),
     )
-
-
-def _range_of_rows(host: HostRows, row: TreeRow, different: Bool) -> Int:
-    """Range around each row of the call tree; -1 for none, or for a different one."""
-    index = index_of(row, len(host))
-    index[row[different]] = -1
-    return lookup(index, host.call_tree.nearest(index >= 0))
-
-
-def _call_of_rows(host: HostRows, child: TreeRow, call: Int) -> Int:
-    """Call of each row of the call tree, given those of the rows directly inside ranges."""
-    row_call = np.full(len(host), -1, np.int64)
-    row_call[child] = call
-    return lookup(row_call, host.call_tree.nearest(row_call >= 0))
 
 
 def _names(host: HostRows, variants: Variants, string: StringIndex, replays: Bool) -> Int:
@@ -166,13 +151,4 @@ def _holds(host: HostRows, row: TreeRow, nodes: Nodes, module_calls: ModuleCalls
     """Whether calls of modules or evaluations of nodes are inside each range."""
     other = module_calls.module >= 0
     other[nodes.row] = True
-    return _inside(host, row, other)
-
-
-def _calls_runtime(host: HostRows, row: TreeRow) -> Bool:
-    return _inside(host, row, host.kind == EventCategory.RUNTIME)
-
-
-def _inside(host: HostRows, row: TreeRow, wanted: Bool) -> Bool:
-    before = np.append(0, np.cumsum(wanted))
-    return np.asarray(before[host.call_tree.subtree_end[row]] > before[row])
+    return host.call_tree.holds(other)[row]

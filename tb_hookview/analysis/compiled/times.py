@@ -98,8 +98,7 @@ def find_graph_calls(
 
 def graph_call_rows(host: HostRows) -> TreeRow:
     """Rows that are calls of compiled graphs, outside of other ones."""
-    rows = host.named(GRAPH_CALL.fullmatch)
-    wanted = mask_of(rows[~host.device_threads[host.call_tree.thread[rows]]], len(host))
+    wanted = host.is_named(GRAPH_CALL.fullmatch) & ~host.device_threads[host.call_tree.thread]
     return np.flatnonzero(wanted & (host.call_tree.nearest_above(wanted) < 0))
 
 
@@ -108,7 +107,7 @@ def regions_of(host: HostRows, nodes: Nodes, rows: TreeRow) -> tuple[StringIndex
 
     That of a node is the region in which the node's forward operator ran.
     """
-    is_region = mask_of(host.named(lambda text: text.startswith(REGION_ROW)), len(host))
+    is_region = host.is_named(lambda text: text.startswith(REGION_ROW))
     region = host.call_tree.nearest(is_region)
     node = nodes.of_row[rows]
     backward = (node >= 0) & (lookup(nodes.row, node) > region[rows])
@@ -171,17 +170,15 @@ def find_compiled_units(host: HostRows, nodes: Nodes) -> CompiledUnits:
     tree = host.call_tree
     chosen = np.zeros(len(host), bool)
     for pattern in _UNITS:
-        wanted = np.zeros(len(host), bool)
-        if not len(named := host.named(pattern.fullmatch)):
+        wanted = host.is_named(pattern.fullmatch)
+        if not wanted.any():
             continue
-        wanted[named] = True
         wanted &= ~host.device_threads[tree.thread] & ~tree.inside(chosen)
         rows = np.flatnonzero(wanted & (tree.nearest_above(wanted) < 0))
-        held = np.append(0, np.cumsum(chosen))
-        chosen[rows[held[tree.subtree_end[rows]] == held[rows]]] = True
+        chosen[rows[~tree.holds(chosen)[rows]]] = True
     row = np.flatnonzero(chosen)
     region, backward = regions_of(host, nodes, row)
-    is_graph = mask_of(host.named(GRAPH_CALL.fullmatch), len(host))
+    is_graph = host.is_named(GRAPH_CALL.fullmatch)
     index = index_of(row, len(host))
     inside = lookup(index, tree.parent) >= 0
     kinds = [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]

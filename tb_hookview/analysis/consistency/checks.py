@@ -26,7 +26,6 @@ from tb_hookview.arrays.joins import (
     pair_key,
     running_max,
     unique,
-    unique_counts,
 )
 from tb_hookview.arrays.nesting import ROUNDING_NS, CallTree, lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
@@ -196,10 +195,9 @@ def _late_for_copy(host: HostRows, device_events: DeviceEvents, calls: Int) -> N
         (events.kind[device_events.event] == EventCategory.COPY)
         & (lookup(calls, device_events.launch) == Call.COPY)
     )
-    name = events.name[device_events.event[copies]].astype(np.int64)
-    to_host = [number for number in unique(name).tolist() if _TO_HOST.search(texts[number])]
-    copies = copies[isin(name, to_host)]
-    return device_events.end[copies] - host.call_tree.end[device_events.launch[copies]]
+    copies = copies[texts.map(events.name[device_events.event[copies]], _TO_HOST.search, bool)]
+    ended = host.call_tree.end[device_events.launch[copies]]
+    return np.asarray(device_events.end[copies] - ended)
 
 
 # Device rows that no device can have made, and those that the recording lost.
@@ -223,13 +221,9 @@ def impossible_lengths(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
     long = device_events.duration >= LONGEST_NS
     if not long.any():
         return ()
-    starts = [
-        column.min() for column in (host.call_tree.start, device_events.start[~long]) if len(column)
-    ]
-    ends = [
-        column.max() for column in (host.call_tree.end, device_events.end[~long]) if len(column)
-    ]
-    rest = int(max(ends) - min(starts)) if starts else 0
+    starts = np.concatenate([host.call_tree.start, device_events.start[~long]])
+    ends = np.concatenate([host.call_tree.end, device_events.end[~long]])
+    rest = int(ends.max() - starts.min()) if len(starts) else 0
     lengths = device_events.duration[long & (device_events.duration > rest)]
     return measured("impossible-length", lengths.tolist())
 
@@ -327,20 +321,14 @@ def partial_rows(host: HostRows, device_events: DeviceEvents) -> Bool:
         return np.zeros(len(tree), bool)
     has = mask_of(device_events.launch[device_events.launch >= 0], len(tree))
     launches = launches_to_run(host)
-    done = tree.inside(has)[launches] | _around(tree, has)[launches]
+    done = tree.inside(has)[launches] | tree.holds(has)[launches]
     lacks = mask_of(launches[~done], len(tree))
     events = host.trace.events
     alone = device_events.event[device_events.launch < 0]
     named = np.flatnonzero(host.kind == EventCategory.OPERATOR)
     number = events.external[tree.event[named]]
     lacks[named[(number > 0) & isin(number, events.external[alone])]] = True
-    return _around(tree, lacks)
-
-
-def _around(tree: CallTree, wanted: Bool) -> Bool:
-    """Rows that are one of the wanted ones, or have one inside."""
-    upto = np.append(0, np.cumsum(wanted))
-    return np.asarray(upto[tree.subtree_end] > upto[:-1])
+    return tree.holds(lacks)
 
 
 def captured_launches(host: HostRows) -> TreeRow:
@@ -363,17 +351,19 @@ _BACKWARD_MARKS = (Role.GRADIENT_MARK, Role.BEFORE_MARK, Role.AFTER_MARK)
 
 def unusable_marks(host: HostRows, modules: Modules) -> tuple[Fault, ...]:
     """Marks that cannot be used fully, by reason."""
-    marks = np.flatnonzero(isin(host.role, [int(r) for r in _BACKWARD_MARKS]))
+    marks = np.flatnonzero(isin(host.role, _BACKWARD_MARKS))
     unknown = int(np.count_nonzero(marked_modules(host, modules, marks) < 0))
     before = np.count_nonzero(host.role == Role.BEFORE_MARK)
     after = np.count_nonzero(host.role == Role.AFTER_MARK)
     other = int(np.count_nonzero(host.role == Role.UNKNOWN_MARK))
+    manifest = host.trace.manifest
+    version = manifest.version or markers.VERSION if manifest else markers.VERSION
     return (
         *counted("mark-without-module", unknown),
         *counted("mark-without-pair", int(abs(before - after))),
         *counted("later-mark", _later_marks(host)),
         *counted("unknown-mark", other),
-        *counted("later-manifest", _later_manifest(host)),
+        *counted("later-manifest", int(version > markers.VERSION)),
     )
 
 
@@ -382,17 +372,13 @@ def _later_marks(host: HostRows) -> int:
 
     These are read as of our version.
     """
-    strings = host.string[isin(host.role, [int(role) for role in MARK_ROLES])]
-    distinct, count = unique_counts(strings)
-    decoded = [markers.decode(host.trace.strings[string]) for string in distinct.tolist()]
-    later = [mark is not None and mark.version > markers.VERSION for mark in decoded]
-    return int(count[np.array(later, bool)].sum())
+    strings = host.string[isin(host.role, MARK_ROLES)]
 
+    def is_later(text: str) -> bool:
+        mark = markers.decode(text)
+        return mark is not None and mark.version > markers.VERSION
 
-def _later_manifest(host: HostRows) -> int:
-    manifest = host.trace.manifest
-    version = manifest.version if manifest else None
-    return int(version is not None and version > markers.VERSION)
+    return int(host.trace.strings.map(strings, is_later, bool).sum())
 
 
 # Numbers that link rows to one another, and do not.

@@ -8,10 +8,10 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.device import (
-    DeviceTimes,
     SyncEdges,
     by_calls,
     by_times,
+    device_times,
     launch_edges,
     queue_edges,
     retry_edges,
@@ -134,7 +134,7 @@ def build(analysis: Analysis, window: Window) -> Graph:
     """Build the graph of a window."""
     points = find_points(analysis, window)
     nodes = number_nodes(analysis, window, points)
-    times = DeviceTimes(analysis, window)
+    times = device_times(analysis, window)
     waits = sync_edges(analysis, points, nodes, times)
     sets: list[EdgeSet] = [
         *host_edges(analysis, window, points, nodes, waits),

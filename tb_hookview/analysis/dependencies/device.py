@@ -19,6 +19,7 @@ from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import (
     asof,
+    before,
     dense_rank,
     index_of,
     isin,
@@ -53,59 +54,32 @@ _QUEUE_LENGTH = 1020
 class DeviceTimes(Struct, frozen=True, dict=True):
     """Times of the window's device events, shape (d,)."""
 
-    analysis: Analysis
     window: Window
-
-    @property
-    def rows(self) -> DeviceEventIndex:
-        """Index of each in `DeviceEvents`."""
-        return self.window.events
-
-    @cached_property
-    def start(self) -> Nanoseconds:
-        """Start, by the host's clock."""
-        return self.analysis.device_events.start[self.rows] - self.analysis.clock_ahead
-
-    @cached_property
-    def end(self) -> Nanoseconds:
-        """End, by the host's clock."""
-        return self.analysis.device_events.end[self.rows] - self.analysis.clock_ahead
-
-    @cached_property
-    def stream(self) -> ThreadIndex:
-        """Stream that each was launched on."""
-        return self.timing.stream[self.rows]
-
-    @cached_property
-    def device(self) -> Int:
-        """Device."""
-        return self.analysis.device_events.device[self.rows]
-
-    @cached_property
-    def launch(self) -> Int:
-        """Launching call, -1 for none."""
-        return self.analysis.device_events.launch[self.rows]
-
-    @cached_property
-    def kind(self) -> Int:
-        """Category of the event: kernel, copy, set."""
-        events = self.analysis.trace.events
-        return events.kind[self.analysis.device_events.event[self.rows]].astype(np.int64)
-
-    @cached_property
-    def correlation(self) -> Int:
-        """Correlation id, which puts events of one moment in order."""
-        events = self.analysis.trace.events
-        return events.correlation[self.analysis.device_events.event[self.rows]].astype(np.int64)
+    timing: LaunchTiming
+    """Launches of all device events of the trace."""
+    clock_ahead: int
+    rows: DeviceEventIndex
+    """Index of each in `DeviceEvents`."""
+    start: Nanoseconds
+    end: Nanoseconds
+    """Times by the host's clock."""
+    stream: ThreadIndex
+    """Stream that each was launched on."""
+    device: Int
+    launch: Int
+    """Launching call, -1 for none."""
+    launched: Nanoseconds
+    """Its start, -1 for none."""
+    kind: Int
+    """Category of the event: kernel, copy, set."""
+    correlation: Int
+    """Correlation id, which puts events of one moment in order."""
 
     @cached_property
     def previous(self) -> Int:
         """The one before on the same stream, -1 for none."""
         order = np.lexsort((self.correlation, self.start, self.stream))
-        before = np.full(len(order), -1, np.int64)
-        same = np.flatnonzero(np.diff(self.stream[order]) == 0)
-        before[order[same + 1]] = order[same]
-        return before
+        return before(self.stream, order)
 
     def behind(self) -> Int:
         """What ran as each event of the backlog began, or last before it; -1 for none.
@@ -122,21 +96,11 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         behind[rows[same + 1]] = rows[np.maximum.accumulate(last)[same]]
         return behind
 
-    @property
-    def timing(self) -> LaunchTiming:
-        """Launches of all device events of the trace."""
-        return self.analysis.timing
-
-    @cached_property
-    def launched(self) -> Nanoseconds:
-        """Start of the launching call, -1 for none."""
-        return self.timing.launch_start[self.rows]
-
     @cached_property
     def in_graph(self) -> Bool:
         """Whether the launch has several events: that of a graph."""
-        launch = self.analysis.device_events.launch
-        many = np.bincount(launch[launch >= 0], minlength=len(self.analysis.call_tree)) > 1
+        launch = self.timing.device_events.launch
+        many = np.bincount(launch[launch >= 0], minlength=len(self.timing.call_tree)) > 1
         return np.asarray((self.launch >= 0) & many[self.launch]) if len(many) else self.launch >= 0
 
     @cached_property
@@ -148,7 +112,7 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         """
         timing = self.timing
         onto_idle = (self.launched >= 0) & ~self.in_graph
-        onto_idle &= timing.busy_until[self.rows] - self.analysis.clock_ahead <= self.launched
+        onto_idle &= timing.busy_until[self.rows] - self.clock_ahead <= self.launched
         onto_idle &= self.start >= self.launched
         waited = self.start - self.launched - self._excess
         latency = np.zeros(len(self.rows), np.int64)
@@ -163,12 +127,32 @@ class DeviceTimes(Struct, frozen=True, dict=True):
     @cached_property
     def _excess(self) -> Nanoseconds:
         """Time by which the launch of each event took far too long and returned before it began."""
-        tree, known = self.analysis.call_tree, self.launch >= 0
+        tree, known = self.timing.call_tree, self.launch >= 0
         length = lookup(tree.duration, self.launch)
         usual = lower_quartile(length[known]) if known.any() else 0
         slow = known & (length > max(SLOW * usual, SLOW_NS))
         slow &= self.start >= lookup(tree.end, self.launch)
         return np.where(slow, length - usual, 0)
+
+
+def device_times(analysis: Analysis, window: Window) -> DeviceTimes:
+    """Look up the times of the device events of a window."""
+    all_of, timing, ahead = analysis.device_events, analysis.timing, analysis.clock_ahead
+    rows, events = window.events, analysis.trace.events
+    return DeviceTimes(
+        window=window,
+        timing=timing,
+        clock_ahead=ahead,
+        rows=rows,
+        start=all_of.start[rows] - ahead,
+        end=all_of.end[rows] - ahead,
+        stream=timing.stream[rows],
+        device=all_of.device[rows],
+        launch=all_of.launch[rows],
+        launched=timing.launch_start[rows],
+        kind=events.kind[all_of.event[rows]].astype(np.int64),
+        correlation=events.correlation[all_of.event[rows]].astype(np.int64),
+    )
 
 
 def launch_edges(

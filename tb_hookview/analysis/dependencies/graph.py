@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.points import LAUNCHES, Points, Window
-from tb_hookview.arrays.joins import isin, pair_key, running_max, scatter
+from tb_hookview.arrays.joins import index_of, isin, pair_key, running_max, scatter
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -70,8 +70,7 @@ def number_nodes(analysis: Analysis, window: Window, points: Points) -> Nodes:
     tie = np.concatenate([np.zeros(host + 1, np.int64), mine])
     moment = np.concatenate([time[: host + 1], _begun(analysis, window, start, mine)])
     order = np.lexsort((tie, rank, moment))
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
+    number = index_of(order, len(order))
     none = np.zeros(host + 1, np.int64)
     return Nodes(
         time=time[order] - window.start,
@@ -277,18 +276,14 @@ def wait_links(analysis: Analysis, graph: Graph | None) -> Iterator[Links]:
     rows, events = analysis.call_tree.event, analysis.device_events.event
     shown = np.zeros(0, np.int64)
     if graph is not None:
-        yield from _by_evidence(graph, "cross_stream", *_cross_stream(analysis, graph))
+        edge = np.flatnonzero(graph.edges.of(EdgeKind.CROSS_STREAM))
+        ends = (graph.nodes.event[of[edge]] for of in (graph.edges.source, graph.edges.target))
+        yield from _by_evidence(graph, "cross_stream", edge, *(events[end] for end in ends))
         edge, source, sync = _waited_for(analysis, graph)
         yield from _by_evidence(graph, "sync", edge, events[source], rows[syncs.row[sync]])
         shown = pair_key(sync, source)
     others = (blocking >= 0) & ~isin(pair_key(np.arange(len(blocking)), blocking), shown)
     yield Links("sync", EVIDENCE[Evidence.TIMES], events[blocking[others]], rows[syncs.row[others]])
-
-
-def _cross_stream(analysis: Analysis, graph: Graph) -> tuple[Int, EventRow, EventRow]:
-    edge = np.flatnonzero(graph.edges.of(EdgeKind.CROSS_STREAM))
-    events, event = analysis.device_events.event, graph.nodes.event
-    return edge, events[event[graph.edges.source[edge]]], events[event[graph.edges.target[edge]]]
 
 
 def _waited_for(analysis: Analysis, graph: Graph) -> tuple[Int, Int, Int]:

@@ -86,7 +86,7 @@ def find_window(selection: Selection) -> Window:
         start=start,
         host_end=end,
         events=rows,
-        step=_step_of(analysis, steps, moment[rows]),
+        step=index_of(steps, len(analysis.steps.name) + 1)[analysis.steps.at(moment[rows])],
         history=history,
         launches_known=_share(events.duration[rows], events.launch[rows] >= 0, history),
     )
@@ -114,11 +114,6 @@ def _launched_before(
     queued = queued_before(analysis.host, events)[rows]
     queued &= events.start[rows] < first[events.stream[rows]]
     return np.asarray((known & (launched < start)) | queued)
-
-
-def _step_of(analysis: Analysis, steps: tuple[int, ...], moment: Nanoseconds) -> Int:
-    number = index_of(steps, len(analysis.steps.name) + 1)
-    return np.asarray(number[analysis.steps.at(moment)])
 
 
 # Bursts of one host thread while another sleeps: `loss.backward()` and the autograd engine.
@@ -400,22 +395,16 @@ class Points(Struct, frozen=True):
     """Points of each wait for a collective: its call, main goes on."""
 
 
-class _Wanted(NamedTuple):
-    thread: ThreadIndex
-    time: Nanoseconds
-    rank: int
-
-
 def find_points(analysis: Analysis, window: Window) -> Points:
     """Find the points of the host: launches, syncs, ends of steps, loaders, hand-overs."""
     events = _host_events(analysis, window)
-    order, numbers, wanted = _numbered(_wanted(analysis, events))
+    (thread, time, rank), numbers = _numbered(_wanted(analysis, events))
     launched, _, sync_end, stops, begins, ends, goes_on, returns = numbers[:8]
     returned = scatter(events.slow, returns, len(events.launch))
     return Points(
-        thread=wanted.thread[order],
-        time=wanted.time[order],
-        rank=wanted.rank[order],
+        thread=thread,
+        time=time,
+        rank=rank,
         events=events,
         launched=launched,
         returned=returned,
@@ -453,8 +442,8 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
     )
 
 
-def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
-    """Threads and times of all points; the order is that of `find_points`."""
+def _wanted(analysis: Analysis, events: HostEvents) -> list[tuple[ThreadIndex, Nanoseconds, int]]:
+    """Threads, times and rank of all points; the order is that of `find_points`."""
     tree, bursts = analysis.call_tree, events.bursts
     syncs, launch, loader = analysis.syncs, events.launch, events.loader
     waiting = tree.thread[syncs.row[events.sync]]
@@ -464,42 +453,35 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
     ends, step_end = events.thread_end, events.step_end
     ended_by = events.thread[ends.argmax()] if len(ends) else bursts.main
     return [
-        _Wanted(tree.thread[launch], tree.start[launch], LAUNCHES),
-        _Wanted(waiting, syncs.start[events.sync], BEGINS),
-        _Wanted(waiting, syncs.end[events.sync], ENDS),
-        _Wanted(main, bursts.main_stops, ENDS),
-        _Wanted(bursts.thread, bursts.start, BEGINS),
-        _Wanted(bursts.thread, bursts.end, ENDS),
-        _Wanted(main, bursts.main_resumes, BEGINS),
-        _Wanted(tree.thread[slow], events.slow_end, ENDS),
-        _Wanted(tree.thread[loader], tree.start[loader], BEGINS),
-        _Wanted(tree.thread[loader], tree.end[loader], ENDS),
-        _Wanted(events.thread, np.minimum(ends, step_end[-1]), ENDS),
-        _Wanted(waits.caller, waits.called, BEGINS),
-        _Wanted(waiter, waits.main_stops, ENDS),
-        _Wanted(waiter, waits.main_resumes, BEGINS),
-        _Wanted(np.full(len(step_end), ended_by), step_end, BEGINS),
+        (tree.thread[launch], tree.start[launch], LAUNCHES),
+        (waiting, syncs.start[events.sync], BEGINS),
+        (waiting, syncs.end[events.sync], ENDS),
+        (main, bursts.main_stops, ENDS),
+        (bursts.thread, bursts.start, BEGINS),
+        (bursts.thread, bursts.end, ENDS),
+        (main, bursts.main_resumes, BEGINS),
+        (tree.thread[slow], events.slow_end, ENDS),
+        (tree.thread[loader], tree.start[loader], BEGINS),
+        (tree.thread[loader], tree.end[loader], ENDS),
+        (events.thread, np.minimum(ends, step_end[-1]), ENDS),
+        (waits.caller, waits.called, BEGINS),
+        (waiter, waits.main_stops, ENDS),
+        (waiter, waits.main_resumes, BEGINS),
+        (np.full(len(step_end), ended_by), step_end, BEGINS),
     ]
 
 
-class _Columns(NamedTuple):
-    thread: ThreadIndex
-    time: Nanoseconds
-    rank: Int
-
-
-def _numbered(wanted: Sequence[_Wanted]) -> tuple[Int, list[Int], _Columns]:
-    """Order by thread and time, the number in it of each wanted point, and the columns."""
-    sizes = [len(each.time) for each in wanted]
-    columns = _Columns(
-        np.concatenate([each.thread for each in wanted]),
-        np.concatenate([each.time for each in wanted]),
-        np.repeat([each.rank for each in wanted], sizes),
-    )
-    order = np.lexsort((columns.rank, columns.time, columns.thread))
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
-    return order, np.split(number, np.cumsum(sizes)[:-1]), columns
+def _numbered(
+    wanted: Sequence[tuple[ThreadIndex, Nanoseconds, int]],
+) -> tuple[list[Int], list[Int]]:
+    """Thread, time and rank of points by thread and time, and the number of each wanted one."""
+    sizes = [len(time) for _, time, _ in wanted]
+    thread, time = (np.concatenate([each[column] for each in wanted]) for column in (0, 1))
+    rank = np.repeat([rank for *_, rank in wanted], sizes)
+    order = np.lexsort((rank, time, thread))
+    number = index_of(order, len(order))
+    columns = [column[order] for column in (thread, time, rank)]
+    return columns, np.split(number, np.cumsum(sizes)[:-1])
 
 
 def _loaders(analysis: Analysis, window: Window, threads: ThreadIndex) -> TreeRow:

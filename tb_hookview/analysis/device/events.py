@@ -66,11 +66,6 @@ class DeviceEvents(Struct, frozen=True, dict=True):
         devices = unique(self.device).tolist()
         return {device: self.time_of(self.device == device) for device in devices}
 
-    @cached_property
-    def first_of_device(self) -> Bool:
-        """Whether each event is the first of its device."""
-        return mask_of(first_of_each(self.device), len(self))
-
     def time_of(self, chosen: Bool | DeviceEventIndex) -> TimeSet:
         """Time in which any of the chosen events ran."""
         return intervals.of(self.start[chosen], self.end[chosen])
@@ -289,10 +284,9 @@ class LaunchTiming(Struct, frozen=True, dict=True):
     @cached_property
     def first_of_launch(self) -> Bool:
         """First device event of each launch on its device; a graph has many."""
-        first = np.zeros(len(self.device_events), bool)
         of_launch = unique_inverse(self.device_events.device)[1]
         of_launch = of_launch + (self.device_events.launch + 1) * (of_launch.max(initial=0) + 1)
-        first[first_of_each(of_launch)] = True
+        first = mask_of(first_of_each(of_launch), len(self.device_events))
         return first & (self.device_events.launch >= 0)
 
     @cached_property
@@ -393,10 +387,8 @@ def queue_length(call_tree: CallTree, events: DeviceEvents, chosen: Bool) -> Que
 def of_graph(host: HostRows, events: DeviceEvents, chosen: DeviceEventIndex) -> Bool:
     """Whether each of some device events is of a graph, by graph number or launch."""
     numbered = host.trace.events.graph[events.event[chosen]] > 0
-    strings = lookup(host.string, events.launch[chosen])
-    known = unique(strings[strings >= 0]).tolist()
-    graphs = [string for string in known if "GraphLaunch" in host.trace.strings[string]]
-    return np.asarray(numbered | isin(strings, graphs))
+    strings, texts = lookup(host.string, events.launch[chosen]), host.trace.strings
+    return np.asarray(numbered | texts.map(strings, lambda text: "GraphLaunch" in text, bool))
 
 
 _CAPTURE = re.compile(r"(cuda|hip|cu)Stream(Begin|End)Capture\w*")

@@ -25,7 +25,7 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Code, Float, Int, Nanoseconds, TreeRow
+from tb_hookview.arrays.types import Bool, Code, Float, Index, Int, Nanoseconds, TreeRow
 from tb_hookview.schema.terms import KINDS
 from tb_hookview.trace import EventCategory, Trace
 
@@ -88,7 +88,7 @@ def softmax_of_attention(host: HostRows, device_events: DeviceEvents, kind: Int)
         kind: index into KINDS of each.
     """
     found = np.zeros(len(kind), bool)
-    names = host.trace.events.name[device_events.event].astype(np.int64)
+    names = host.trace.events.name[device_events.event]
     softmax = _holding(host, names, "softmax")
     if not softmax.any():
         return found
@@ -97,8 +97,8 @@ def softmax_of_attention(host: HostRows, device_events: DeviceEvents, kind: Int)
     launch = device_events.launch[order]
     called = lookup(host.string, host.operator_around[launch])
     softmax = softmax[order] & ~_holding(host, called, "log_softmax")
-    products = [name for name in host.names if host.trace.strings[name] in _PRODUCTS]
-    product = (kind[order] == _MATRIX) & isin(called, products)
+    is_product = host.trace.strings.map(called, _PRODUCTS.__contains__, bool)
+    product = (kind[order] == _MATRIX) & is_product
     between = isin(kind[order], _BETWEEN)
     place = np.flatnonzero(softmax)
     thread = host.call_tree.thread[launch]
@@ -108,10 +108,9 @@ def softmax_of_attention(host: HostRows, device_events: DeviceEvents, kind: Int)
     return found
 
 
-def _holding(host: HostRows, names: Int, word: str) -> Bool:
+def _holding(host: HostRows, names: Int | Index, word: str) -> Bool:
     """Whether each name, an index into the strings of the trace or -1, holds a word."""
-    texts, distinct = host.trace.strings, unique(names).tolist()
-    return isin(names, [name for name in distinct if name >= 0 and word in texts[name].lower()])
+    return host.trace.strings.map(names, lambda text: word in text.lower(), bool)
 
 
 def _reached(place: Int, step: int, product: Bool, between: Bool, thread: Int) -> Bool:
@@ -169,24 +168,15 @@ class _Rule(Struct, frozen=True):
         return any(_hold_in_order(name, texts) for texts in self.in_order)
 
 
-class _Knowledge(Struct, frozen=True):
-    kernels: tuple[_Rule, ...]
-    operators: tuple[_Rule, ...]
-    tensor_core: tuple[_Rule, ...]
-
-
 @cache
-def _knowledge() -> _Knowledge:
+def _rules() -> dict[str, tuple[_Rule, ...]]:
+    """The rules by what they are about: `kernels`, `operators` or `tensor_core`."""
     text = (Path(__file__).parent / "kernel_kinds.json").read_text(encoding="utf-8")
     rules = {
         name: tuple(_rule(*entry) for entry in listed) for name, listed in json.loads(text).items()
     }
-    generated = rules["generated"]
-    return _Knowledge(
-        kernels=generated + rules["kernels"],
-        operators=generated + rules["operators"],
-        tensor_core=rules["tensor_core"],
-    )
+    of_names = {name: rules["generated"] + rules[name] for name in ("kernels", "operators")}
+    return {**of_names, "tensor_core": rules["tensor_core"]}
 
 
 def _rule(verdict: Any, patterns: Sequence[str]) -> _Rule:
@@ -213,21 +203,21 @@ def _hold_in_order(name: str, texts: Sequence[str]) -> bool:
     return True
 
 
-def _verdict(rules: Sequence[_Rule], name: str) -> Any:
-    return next((rule.verdict for rule in rules if rule.fits(name)), None)
+def _verdict(about: str, name: str) -> Any:
+    return next((rule.verdict for rule in _rules()[about] if rule.fits(name)), None)
 
 
 @lru_cache(_CACHED)
 def kind_of_kernel(name: str) -> str | None:
     """Kind by the name of a kernel; None for unknown."""
-    kind = _verdict(_knowledge().kernels, _plain(name))
+    kind = _verdict("kernels", name[:_LONGEST].lower().removeprefix("void "))
     return None if kind is None else str(kind)
 
 
 @lru_cache(_CACHED)
 def kind_of_operator(name: str) -> str | None:
     """Kind by the name of an operator or annotation; None for unknown."""
-    kind = _verdict(_knowledge().operators, name.lower())
+    kind = _verdict("operators", name.lower())
     return None if kind is None else str(kind)
 
 
@@ -238,12 +228,8 @@ def on_tensor_cores(name: str, kind: str) -> bool | None:
         return None
     if kind not in _ON_TENSOR_CORES:
         return False
-    verdict = _verdict(_knowledge().tensor_core, name.lower().removeprefix("void "))
+    verdict = _verdict("tensor_core", name.lower().removeprefix("void "))
     return None if verdict is None else bool(verdict)
-
-
-def _plain(name: str) -> str:
-    return name[:_LONGEST].lower().removeprefix("void ")
 
 
 def device_event_kinds(host: HostRows, device_events: DeviceEvents) -> DeviceEventKinds:
@@ -359,9 +345,7 @@ def eligible_operators(
 
     An operator is also eligible if it launched a kernel on tensor cores, whatever its name.
     """
-    operator = host.kind == EventCategory.OPERATOR
-    listed = np.array([text in OPERATORS for text in host.trace.strings.texts] or [False])
-    eligible = operator & listed[host.string]
+    eligible = (host.kind == EventCategory.OPERATOR) & host.is_named(OPERATORS.__contains__)
     launcher = _launchers(host, device_events)
     eligible[launcher[(kinds.tensor_core == 1) & (launcher >= 0)]] = True
     return np.asarray(eligible)

@@ -207,7 +207,6 @@ def _spread(given: Shape, dimensions: int) -> Shape:
     return given * dimensions if len(given) == 1 else given
 
 
-_SDPA = "aten::_scaled_dot_product_"
 FORMULAS: Mapping[str, Formula] = {
     **dict.fromkeys(("aten::mm", "aten::_scaled_mm"), partial(_product, 0)),
     **dict.fromkeys(
@@ -225,38 +224,22 @@ FORMULAS: Mapping[str, Formula] = {
         ("aten::miopen_convolution", "aten::mkldnn_convolution"), partial(_backend_convolution, 3)
     ),
     "aten::convolution_backward": _convolution_backward,
-    **dict.fromkeys(
-        (
-            *(f"{_SDPA}{kind}_attention" for kind in ("efficient", "flash", "cudnn")),
-            f"{_SDPA}flash_attention_for_cpu",
-            f"{_SDPA}fused_attention_overrideable",
-        ),
-        partial(_attention, 1),
-    ),
-    **dict.fromkeys(
-        (
-            *(f"{_SDPA}{kind}_attention_backward" for kind in ("efficient", "flash", "cudnn")),
-            f"{_SDPA}flash_attention_for_cpu_backward",
-            f"{_SDPA}fused_attention_overrideable_backward",
-        ),
-        partial(_attention_backward, 1),
-    ),
-    **dict.fromkeys(
-        (
-            "aten::_flash_attention_forward",
-            "aten::_efficient_attention_forward",
-            "flash_attn::_flash_attn_forward",
-        ),
-        partial(_attention, 2),
-    ),
-    **dict.fromkeys(
-        (
-            "aten::_flash_attention_backward",
-            "aten::_efficient_attention_backward",
-            "flash_attn::_flash_attn_backward",
-        ),
-        partial(_attention_backward, 2),
-    ),
+    **{
+        f"aten::_scaled_dot_product_{kind}_attention{of}{way}": partial(work, 1)
+        for kind, of in (
+            *(("efficient", ""), ("flash", ""), ("cudnn", "")),
+            *(("flash", "_for_cpu"), ("fused", "_overrideable")),
+        )
+        for way, work in (("", _attention), ("_backward", _attention_backward))
+    },
+    **{
+        f"{name}_{way}": partial(work, 2)
+        for name in (
+            *("aten::_flash_attention", "aten::_efficient_attention"),
+            "flash_attn::_flash_attn",
+        )
+        for way, work in (("forward", _attention), ("backward", _attention_backward))
+    },
 }
 """Formula by the name of an operator. Operators that call these have the sum of what they call."""
 

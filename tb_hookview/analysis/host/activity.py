@@ -145,9 +145,7 @@ def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) ->
         return named
     if moments is not None:
         python = python[around_any(events.start[python], events.duration[python], moments)]
-    texts, strings = host.trace.strings.texts, unique(events.name[python])
-    frames = [string for string in strings.tolist() if is_frame(texts[string])]
-    python = python[isin(events.name[python], frames)]
+    python = python[host.trace.strings.map(events.name[python], is_frame, bool)]
     return np.concatenate([named, python])
 
 
@@ -242,7 +240,7 @@ def operator_rows(host: HostRows) -> OperatorRows:
     """Find the rows that are calls of operators and annotations."""
     call_tree = host.call_tree
     named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-    named &= ~isin(host.role, [int(role) for role in _NO_OPERATORS])
+    named &= ~isin(host.role, _NO_OPERATORS)
     timed = named | (host.kind == EventCategory.RUNTIME)
     above = call_tree.nearest_above(timed)
     above[~timed] = -1
@@ -269,7 +267,7 @@ def _around_calls(host: HostRows, named: Bool, above: TreeRow) -> tuple[TreeRow,
     An operator that begins during a call, as far as times say, is on another clock than that.
     """
     tree = host.call_tree
-    call = mask_of(host.named(_CALL.match), len(host)) & (host.kind == EventCategory.RUNTIME)
+    call = host.is_named(_CALL.match) & (host.kind == EventCategory.RUNTIME)
     rows = np.flatnonzero(named & (above >= 0))
     rows = rows[call[above[rows]]]
     if not len(rows):
@@ -316,15 +314,14 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
     recorded = calls_runtime(host)
     if recorded and len(host.named(_GIVES_WORK.search)):
         return False
-    texts = host.trace.strings.texts
-    alone = np.array([_ON_CPU.match(text) is not None for text in texts] or [False])
-    proves = operators.named & (host.kind == EventCategory.OPERATOR) & alone[host.string]
+    called = operators.named & (host.kind == EventCategory.OPERATOR)
+    proves = called & host.is_named(_ON_CPU.match)
     own = _evaluates_own_forward(host, in_backward)
     if own is not None:
         return own
     if (proves & in_backward).any():
         return True
-    known = operators.named & (host.kind == EventCategory.OPERATOR) & ~in_backward
+    known = called & ~in_backward
     proven = known & host.call_tree.inside(proves)
     time = operators.self_host
     most = 0.0 if recorded else _MOST

@@ -147,13 +147,13 @@ def _old_node_role(name: str) -> Role:
     return Role.NODE if _NODE.fullmatch(name) else Role.NONE
 
 
+def _label_role(name: str) -> Role:
+    return Role.NONE if _NO_LABEL.match(name) else Role.LABEL
+
+
 def _python_role(name: str) -> Role:
     label = name.startswith(MODULE_PREFIX) and _MODULE_LABEL.fullmatch(name)
     return Role.MODULE_LABEL if label else Role.NONE
-
-
-def _label_role(name: str) -> Role:
-    return Role.NONE if _NO_LABEL.match(name) else Role.LABEL
 
 
 def _host_role(name: str) -> Role:
@@ -230,12 +230,13 @@ class HostRows(Struct, frozen=True, dict=True):
 
     def named(self, test: Callable[[str], object]) -> TreeRow:
         """Rows whose name passes a test, ascending."""
+        return np.flatnonzero(self.is_named(test))
+
+    def is_named(self, test: Callable[[str], object]) -> Bool:
+        """Whether the name of each row passes a test."""
         texts = self.trace.strings.texts
         names = [name for name in self.names if test(texts[name])]
-        if not names:
-            return np.zeros(0, np.int64)
-        passing = mask_of(names, len(texts))
-        return np.flatnonzero(passing[self.string])
+        return mask_of(names, len(texts))[self.string] if names else np.zeros(len(self), bool)
 
     @cached_property
     def kind(self) -> Code:
@@ -300,22 +301,16 @@ class HostRows(Struct, frozen=True, dict=True):
         forward_thread = self.trace.events.forward_thread[self.call_tree.event].copy()
         # A gradient that is not accumulated but returned has no row inside, so that the number of
         # another node was copied.
-        sinks = self._evaluations_of("AccumulateGrad")
+        is_node = self.role == Role.NODE
+        sinks = is_node & self.is_named(_evaluates_sink)
         sequence[sinks], forward_thread[sinks] = -1, 0
-        unnumbered = (self.role == Role.NODE) & (sequence < 0)
+        unnumbered = is_node & (sequence < 0)
         inside = np.flatnonzero((sequence >= 0) & (forward_thread > 0))
         inside = inside[lookup(unnumbered, self.call_tree.parent[inside]) > 0]
         inside = inside[self._names_node(inside, self.call_tree.parent[inside])]
         sequence[self.call_tree.parent[inside]] = sequence[inside]
         forward_thread[self.call_tree.parent[inside]] = forward_thread[inside]
         return sequence, forward_thread
-
-    def _evaluations_of(self, node: str) -> TreeRow:
-        """Rows that evaluate nodes of a name."""
-        rows, texts = np.flatnonzero(self.role == Role.NODE), self.trace.strings
-        strings = self.string[rows]
-        wanted = [n for n in unique(strings).tolist() if _evaluates(texts[n], node)]
-        return rows[isin(strings, wanted)]
 
     def _names_node(self, row: TreeRow, evaluation: TreeRow) -> Bool:
         """Whether each row has the name of the node that the evaluation is of."""
@@ -338,8 +333,8 @@ class HostRows(Struct, frozen=True, dict=True):
 _ROLES = tuple(Role)
 
 
-def _evaluates(text: str, node: str) -> bool:
-    return text.startswith(EVALUATE) and text.rpartition(":")[2] == node
+def _evaluates_sink(text: str) -> bool:
+    return text.startswith(EVALUATE) and text.rpartition(":")[2] == "AccumulateGrad"
 
 
 # Effects on the host of runtime calls, by their names, of every vendor.

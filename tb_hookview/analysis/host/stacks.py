@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.arrays.joins import dense_rank, isin, pair_key, unique, unique_inverse
+from tb_hookview.arrays.joins import dense_rank, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, build, innermost_at, lookup
+from tb_hookview.arrays.sums import ranges
 from tb_hookview.arrays.types import (
     Bool,
     EventRow,
@@ -91,9 +92,7 @@ def number_stacks(trace: Trace, thread: ThreadIndex, time: Nanoseconds) -> Stack
     """Number the distinct stacks open on a thread at each moment; frames as in `stacks_at`."""
     events = trace.events
     rows = np.flatnonzero(events.kind == EventCategory.PYTHON)
-    names = events.name[rows].astype(np.int64)
-    frames = [name for name in unique(names).tolist() if is_frame(trace.strings[name])]
-    rows = rows[isin(names, frames)]
+    rows = rows[trace.strings.map(events.name[rows], is_frame, bool)]
     tree = build(rows, events.thread[rows], events.start[rows], events.duration[rows])
     string, number = events.name[tree.event].astype(np.int64), np.zeros(len(rows), np.int64)
     callers, strings, count = [np.full(1, -1)], [np.full(1, -1)], 1
@@ -126,9 +125,7 @@ def _children(parent: TreeRow) -> tuple[TreeRow, TreeRow]:
 def _below(rows: TreeRow, child: TreeRow, parent: TreeRow) -> TreeRow:
     """All direct children of some rows."""
     first, last = np.searchsorted(parent, rows), np.searchsorted(parent, rows, side="right")
-    count = last - first
-    begin = np.repeat(first - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
-    return child[begin + np.arange(count.sum())] if len(rows) else rows
+    return child[ranges(first, last)[0]]
 
 
 def rows_holding(

@@ -83,7 +83,7 @@ def find_gaps(
     common = _common(timing, calls, syncs, loads)
     for device, busy in device_events.busy.items():
         rows = np.flatnonzero(device_events.device == device)
-        gaps = intervals.complement(busy, np.array([hull], np.int64))
+        gaps = intervals.subtract(intervals.normal(np.array([hull], np.int64)), busy)
         pieces = cut(gaps, _claims(timing, rows, gaps, common), steps.ravel())
         place = np.searchsorted(device_events.start[rows], pieces.end)
         following = np.where(place < len(rows), rows[np.minimum(place, len(rows) - 1)], -1)
@@ -116,12 +116,16 @@ class _Common(NamedTuple):
 
 
 def _common(timing: LaunchTiming, calls: CallTimes, syncs: Syncs, loads: KernelLoads) -> _Common:
+    own = syncs.by_profiler
+    calls_of_own = syncs.row[own], syncs.start[own], syncs.end[own]
+    beside = overhead(timing, _NOT_THE_PROFILERS, inside=False)
+    during = overhead(timing, LOADING, inside=True)
     return _Common(
         syncs,
-        _profiler_claims(timing, syncs),
-        _loading_claims(timing, loads),
+        _with_overhead(timing, Cause.PROFILER, beside, *calls_of_own),
+        _with_overhead(timing, Cause.KERNEL_LOADING, during, *loads),
         (timing.call == Call.COPY) | calls.unpinned,
-        _host_collectives(timing)[timing.host.string],
+        timing.host.is_named(lambda text: text.startswith(_HOST_COLLECTIVES)),
         lost_launches(timing.host, timing.device_events),
     )
 
@@ -155,12 +159,6 @@ def _claims(
     ]
 
 
-def _host_collectives(timing: LaunchTiming) -> Bool:
-    """Whether each string names a collective that the host itself takes part in."""
-    texts = timing.host.trace.strings.texts
-    return np.array([text.startswith(_HOST_COLLECTIVES) for text in texts] or [False], bool)
-
-
 def _rows(cause: Cause, call_tree: CallTree, wanted: Bool) -> Claims:
     row = np.flatnonzero(wanted)
     return Claims(cause, call_tree.start[row], call_tree.end[row], row)
@@ -170,20 +168,6 @@ def _of_threads(claims: Claims, wanted: Bool) -> Claims:
     """Those of some claims whose source is a wanted row, or no row."""
     mine = (claims.source < 0) | (lookup(wanted, claims.source) > 0)
     return Claims(claims.cause, *(column[mine] for column in claims[1:]))
-
-
-def _profiler_claims(timing: LaunchTiming, syncs: Syncs) -> Claims:
-    """The profiler's overhead, and its own syncs."""
-    row, own = overhead(timing, _NOT_THE_PROFILERS, inside=False), syncs.by_profiler
-    calls = syncs.row[own], syncs.start[own], syncs.end[own]
-    return _with_overhead(timing, Cause.PROFILER, row, *calls)
-
-
-def _loading_claims(timing: LaunchTiming, loads: KernelLoads) -> Claims:
-    """Calls that loaded kernels, and the driver's overhead of that."""
-    row = overhead(timing, LOADING, inside=True)
-    calls = loads.row, loads.start, loads.end
-    return _with_overhead(timing, Cause.KERNEL_LOADING, row, *calls)
 
 
 def _with_overhead(

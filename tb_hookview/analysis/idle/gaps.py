@@ -314,11 +314,9 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
 
 def overhead(timing: LaunchTiming, pattern: str, *, inside: bool) -> EventRow:
     """Rows of `Events` of overhead whose whole name matches a pattern, or does not."""
-    events, texts = timing.host.trace.events, timing.host.trace.strings
-    row = np.flatnonzero(events.kind == EventCategory.OVERHEAD)
-    names = unique(events.name[row]).tolist()
-    found = [name for name in names if re.fullmatch(pattern, texts[name])]
-    return np.asarray(row[isin(events.name[row], found) == inside])
+    trace, matches = timing.host.trace, re.compile(pattern).fullmatch
+    row = np.flatnonzero(trace.events.kind == EventCategory.OVERHEAD)
+    return np.asarray(row[trace.strings.map(trace.events.name[row], matches, bool) == inside])
 
 
 def _library_starts(timing: LaunchTiming) -> tuple[TreeRow, Nanoseconds]:
@@ -380,14 +378,12 @@ def _single_kernels(timing: LaunchTiming) -> Bool:
     """Kernels launched by a call that launches one, shape (d,)."""
     host, events = timing.host, timing.device_events
     is_kernel = host.trace.events.kind[events.event] == EventCategory.KERNEL
-    name, texts = lookup(host.string, events.launch), host.trace.strings
-    launching = [n for n in unique(name[name >= 0]).tolist() if _LAUNCH.fullmatch(texts[n])]
-    return np.asarray(is_kernel & isin(name, launching))
+    name = lookup(host.string, events.launch)
+    return np.asarray(is_kernel & host.trace.strings.map(name, _LAUNCH.fullmatch, bool))
 
 
 def _stalls(timing: LaunchTiming, calls: CallTimes) -> Bool:
     """Rows in or below which the host waited, copied or allocated, shape (n,)."""
-    stalling = isin(timing.call, [int(call) for call in _STALLS])
+    stalling = isin(timing.call, _STALLS)
     stalling[calls.row] = True
-    before = np.concatenate([[0], np.cumsum(stalling)])
-    return np.asarray(before[timing.call_tree.subtree_end] > before[:-1])
+    return timing.call_tree.holds(stalling)

@@ -68,7 +68,8 @@ def allocator_events(host: HostRows) -> AllocatorEvents:
     """Sort the allocators' events of a trace, and find the host row around each."""
     memory = host.trace.memory
     keys, device = unique_inverse(memory.device_type * _WIDTH + memory.device_index + 1)
-    names = tuple(_named(key) for key in keys.tolist())
+    kinds = (divmod(key, _WIDTH) for key in keys.tolist())
+    names = tuple(device_name(kind, index - 1) for kind, index in kinds)
     order = np.lexsort((memory.time, device))
     device, time = device[order], memory.time[order]
     on_host = np.array([name == _HOST for name in names], bool)
@@ -154,11 +155,6 @@ def device_name(kind: int, index: int) -> str:
     """Device as `torch.device` spells it, by torch's `DeviceType` and number, -1 for none."""
     name = _TYPES.get(kind, f"type{kind}")
     return name if index < 0 or name == _HOST else f"{name}:{index}"
-
-
-def _named(key: int) -> str:
-    kind, index = divmod(key, _WIDTH)
-    return device_name(kind, index - 1)
 
 
 class MemoryBlocks(Struct, frozen=True):

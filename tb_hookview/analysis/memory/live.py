@@ -290,7 +290,11 @@ class LiveBytes(Struct, frozen=True, dict=True):
         if kind is MemoryClass.BEFORE_RECORDING:
             return self._before(at) - self._of_devices(self.parameters, at)
         live = self.born(self.kind == kind, at)
-        return live + self._unexplained(at) if kind is MemoryClass.UNKNOWN else live
+        if kind is not MemoryClass.UNKNOWN:
+            return live
+        seen = self.born(np.ones(len(self.blocks), bool), at)
+        unexplained = self.events.allocated[at] - self._before(at) - seen
+        return live + unexplained * self._of_devices(self._known, at)
 
     def born(self, chosen: Bool, at: Int) -> Int:
         """Live bytes after some events of some blocks allocated in the recording, shape (p,)."""
@@ -310,11 +314,6 @@ class LiveBytes(Struct, frozen=True, dict=True):
             first[device] = int(events.allocated[start] - events.amount[start] - freed)
         there = self._of_devices(self._known, at) * self._live(old, at)
         return np.asarray(np.maximum(there + self._of_devices(first, at), 0))
-
-    def _unexplained(self, at: Int) -> Int:
-        seen = self.born(np.ones(len(self.blocks), bool), at)
-        rest = self.events.allocated[at] - self._before(at) - seen
-        return rest * self._of_devices(self._known, at)
 
     @cached_property
     def _known(self) -> list[bool]:

@@ -33,7 +33,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from tb_hookview.analysis.autograd.nodes import Nodes, recomputed_operators
 from tb_hookview.analysis.device.events import DeviceEvents
@@ -44,7 +44,7 @@ from tb_hookview.analysis.modules.tree import (
     marked_modules,
     module_between_marks,
 )
-from tb_hookview.arrays.joins import asof, isin, mask_of, pair_key, unique
+from tb_hookview.arrays.joins import asof, isin, mask_of, pair_key, scatter, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, NodeIndex, TreeRow
@@ -61,10 +61,9 @@ def sharding_ranges(host: HostRows, modules: Modules) -> tuple[TreeRow, ModuleIn
     rows = host.named(_RANGE.fullmatch)
     strings = unique(host.string[rows]).tolist()
     paths = [_path(host.trace.strings[string]) for string in strings]
-    module = np.full(len(host.trace.strings), -1, np.int64)
-    module[strings] = _modules(modules, paths)
-    known = np.zeros(len(host), bool)
-    known[rows] = module[host.string[rows]] >= 0
+    found = np.array(_modules(modules, paths), np.int64)
+    module = scatter(np.array(strings, np.int64), found, len(host.trace.strings))
+    known = mask_of(rows[module[host.string[rows]] >= 0], len(host))
     innermost = host.call_tree.nearest(known)
     return innermost, lookup(module, lookup(host.string, innermost))
 
@@ -238,10 +237,8 @@ def _recomputed(host: HostRows, nodes: Nodes, node_module: ModuleIndex) -> Modul
 def _marked(host: HostRows, nodes: Nodes, modules: Modules) -> ModuleIndex:
     """Module named by a gradient mark inside each node."""
     rows = np.flatnonzero((host.role == Role.GRADIENT_MARK) & (nodes.of_row >= 0))
-    found = np.full(len(nodes), -1, np.int64)
     module = marked_modules(host, modules, rows)
-    found[nodes.of_row[rows[module >= 0]]] = module[module >= 0]
-    return found
+    return scatter(nodes.of_row[rows[module >= 0]], module[module >= 0], len(nodes))
 
 
 def _followed(host: HostRows, nodes: Nodes, node_module: ModuleIndex) -> ModuleIndex:
@@ -282,10 +279,11 @@ def _sinks(host: HostRows, nodes: Nodes) -> Bool:
 
 def _named(host: HostRows, nodes: Nodes, *names: str) -> Bool:
     """Nodes whose name, without namespaces, is one of these."""
-    strings = host.string[nodes.row]
-    texts = {s: node_name(host.trace.strings[s]) for s in unique(strings).tolist()}
-    wanted = [string for string, text in texts.items() if text.rpartition(":")[2] in names]
-    return isin(strings, wanted)
+
+    def is_one(text: str) -> bool:
+        return node_name(text).rpartition(":")[2] in names
+
+    return host.trace.strings.map(host.string[nodes.row], is_one, bool)
 
 
 class DeviceAttribution(Struct, frozen=True):
@@ -341,7 +339,9 @@ def compiled_modules(host: HostRows, modules: Modules, module_calls: ModuleCalls
         return found
     called = mask_of(module_calls.module[module_calls.module >= 0], len(modules))
     holding = np.zeros(len(modules) + 1, bool)  # the last is not in a module, index -1
-    holding[_modules_around_regions(host, module_calls)] = True
+    regions = host.named(lambda text: text.startswith(_REGION))
+    around = module_calls.innermost(host.call_tree)[regions]
+    holding[lookup(module_calls.module, around)] = True
     listed = frozenset(m.path for m in host.trace.manifest.modules if m.compiled)
     nearest = np.full(len(modules), -1, np.int64)
     """The nearest module above that was called; parents come before their children."""
@@ -350,13 +350,6 @@ def compiled_modules(host: HostRows, modules: Modules, module_calls: ModuleCalls
             nearest[module] = parent if called[parent] else nearest[parent]
         found[module] = holding[nearest[module]] or modules.path[module] in listed
     return found & ~called
-
-
-def _modules_around_regions(host: HostRows, module_calls: ModuleCalls) -> Int:
-    """Return the innermost module around each compiled region, -1 for none."""
-    strings = [n for n, text in enumerate(host.trace.strings.texts) if text.startswith(_REGION)]
-    rows = np.flatnonzero(isin(host.string, strings))
-    return lookup(module_calls.module, module_calls.innermost(host.call_tree)[rows])
 
 
 # Times shared out among modules: a compiled kernel may serve several.
@@ -385,13 +378,7 @@ class Parts(Struct, frozen=True):
     def where(self, wanted: Bool) -> Parts:
         """Some of the parts, by a mask over these."""
         mine = np.flatnonzero(wanted)
-        return Parts(
-            self.index[mine],
-            self.module[mine],
-            self.evidence[mine],
-            self.time[mine],
-            self.main[mine],
-        )
+        return Parts(*(column[mine] for column in astuple(self)))
 
     def by_module(self, size: int) -> Nanoseconds:
         """Sum of the parts of each of `size` modules."""
@@ -405,13 +392,7 @@ def whole(module: ModuleIndex, evidence: Int, time: Nanoseconds) -> Parts:
 
 def joined(first: Parts, second: Parts) -> Parts:
     """Parts of both."""
-    return Parts(
-        np.concatenate([first.index, second.index]),
-        np.concatenate([first.module, second.module]),
-        np.concatenate([first.evidence, second.evidence]),
-        np.concatenate([first.time, second.time]),
-        np.concatenate([first.main, second.main]),
-    )
+    return Parts(*map(np.concatenate, zip(astuple(first), astuple(second), strict=True)))
 
 
 def replaced(parts: Parts, by: Parts) -> Parts:

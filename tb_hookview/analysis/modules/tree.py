@@ -22,6 +22,7 @@ from tb_hookview.arrays.joins import (
     dense_rank,
     first_of_each,
     grouped,
+    index_of,
     mask_of,
     scatter,
     unique,
@@ -108,7 +109,7 @@ def find_modules(host: HostRows, nodes: Nodes) -> tuple[Modules, ModuleCalls]:
     """
     rows = _call_rows(host, nodes.forward_op)
     names, of_row = _named(host, rows)
-    roles = [host.role_of(row) for row in _first_rows(rows, of_row, len(names))]
+    roles = [host.role_of(row) for row in rows[first_of_each(of_row)].tolist()]
     path_like = [role in _WITH_PATHS for role in roles]
     listed = _listed(host.trace.manifest)
     known = {name.path for name in names}
@@ -117,8 +118,7 @@ def find_modules(host: HostRows, nodes: Nodes) -> tuple[Modules, ModuleCalls]:
     parents = _parents(host, rows, of_row, all_names, path_like + [True] * len(extra))
     order = _tree_order(all_names, parents, [name.path for name in listed])
     origin = [MODULE_ROLES.index(role) for role in roles] + [_RECORDER] * len(extra)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    place = index_of(order, len(order))
     modules = Modules(
         path=tuple(all_names[number].path for number in order),
         module_class=tuple(all_names[number].module_class for number in order),
@@ -194,8 +194,7 @@ def _named(host: HostRows, rows: TreeRow) -> tuple[list[ModuleName], Int]:
     """Distinct modules by first appearance in time, and the module of each row."""
     strings, place = unique_inverse(host.string[rows])
     by_time = np.argsort(host.call_tree.start[rows], kind="stable")
-    first = np.empty(len(strings), np.int64)
-    first[place[by_time[::-1]]] = np.arange(len(rows))[::-1]  # the last one written stays
+    first = first_of_each(place[by_time])
     numbers: dict[str, int] = {}
     names: list[ModuleName] = []
     of_string = np.empty(len(strings), np.int64)
@@ -206,12 +205,6 @@ def _named(host: HostRows, rows: TreeRow) -> tuple[list[ModuleName], Int]:
             names.append(name)
         of_string[string] = numbers[name.path]
     return names, of_string[place]
-
-
-def _first_rows(rows: TreeRow, of_row: Int, count: int) -> list[int]:
-    first = np.zeros(count, np.int64)
-    first[of_row[::-1]] = rows[::-1]
-    return [int(row) for row in first]
 
 
 def _listed(manifest: Manifest | None) -> list[ModuleName]:
@@ -411,7 +404,8 @@ def _in_stacks(host: HostRows, module_calls: ModuleCalls, count: int) -> list[st
         return found
     is_call = (module_calls.module >= 0) & (module_calls.role != Role.LABEL)
     calls = np.flatnonzero(is_call)
-    first = calls[_first_of_each(module_calls.module[calls], host.call_tree.start[calls])]
+    by_time = calls[np.argsort(host.call_tree.start[calls], kind="stable")]
+    first = by_time[first_of_each(module_calls.module[by_time])]
     events, texts = host.trace.events, host.trace.strings
     frame = _first_inside(host, first, calls, frames)
     for module, row in zip(module_calls.module[first].tolist(), frame.tolist(), strict=True):
@@ -425,12 +419,6 @@ def _forward_frames(host: HostRows) -> EventRow:
     events, texts = host.trace.events, host.trace.strings.texts
     named = np.array([text.endswith("): forward") for text in texts] or [False], bool)
     return np.flatnonzero((events.kind == EventCategory.PYTHON) & named[events.name])
-
-
-def _first_of_each(module: ModuleIndex, start: Nanoseconds) -> Int:
-    """Index of the earliest call of each module."""
-    by_time = np.argsort(start, kind="stable")
-    return np.asarray(by_time[first_of_each(module[by_time])])
 
 
 def _first_inside(host: HostRows, asked: TreeRow, calls: TreeRow, frames: EventRow) -> EventRow:

@@ -17,7 +17,7 @@ from tb_hookview.analysis.calls.division import CallTimes
 from tb_hookview.analysis.calls.waits import is_device_wide
 from tb_hookview.analysis.host.rows import Call, HostRows
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import mask_of, scatter, unique
+from tb_hookview.arrays.joins import index_of, mask_of, scatter, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -91,9 +91,7 @@ def find_syncs(host: HostRows, call: Int, calls: CallTimes) -> Syncs:
     start, end = begun[first], (begun + calls.blocks[chosen])[last]
     longer = tree.duration[row[last]] >= tree.duration[row[first]]
     order = np.argsort(start, kind="stable")
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
-    of_call = scatter(chosen, np.repeat(number, last - first + 1), len(calls))
+    of_call = scatter(chosen, np.repeat(index_of(order, len(order)), last - first + 1), len(calls))
     waited, transfer = (
         np.add.reduceat(column[chosen], first) if len(first) else column[:0]
         for column in (calls.waited, calls.transfer)

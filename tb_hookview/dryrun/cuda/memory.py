@@ -61,10 +61,6 @@ def _known_to_jit(patches: Patches, function: Any, original: Any) -> None:
         patches.on_undo(lambda: table.pop(id(function), None))
 
 
-def _new_pinning(name: str) -> Callable[..., Any]:
-    return _pinning(getattr(torch.Tensor, name))
-
-
 def _bytes(storage: Any) -> UntypedStorage:
     return storage if isinstance(storage, UntypedStorage) else storage._untyped_storage
 
@@ -131,7 +127,7 @@ def install(patches: Patches) -> None:
         patches.set(torch, name, pinning)
         _known_to_jit(patches, pinning, original)
     for name in ("new_empty", "new_zeros", "new_ones", "new_full", "new_tensor"):
-        patches.set(torch.Tensor, name, _new_pinning(name))
+        patches.set(torch.Tensor, name, _pinning(getattr(torch.Tensor, name)))
     patches.set(torch.Tensor, "pin_memory", _pin_memory)
     patches.set(torch.Tensor, "is_pinned", _is_pinned)
     patches.set(torch.Tensor, "record_stream", lambda _self, _stream: None)

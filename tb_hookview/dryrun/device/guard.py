@@ -154,14 +154,13 @@ def install_hooks() -> Callable[[], None]:
 # from device types to what makes a timer.
 
 
-_CPU, _CUDA_TIMER = 0, 1
-"""c10::DeviceType."""
-_WORD_TIMER = 8
-_FIRST_NODE, _COUNT = 2 * _WORD_TIMER, 3 * _WORD_TIMER
+_CPU = 0
+"""c10::DeviceType::CPU."""
+_FIRST_NODE, _COUNT = 2 * _WORD, 3 * _WORD
 """Offsets in the hash table, after buckets and their number."""
-_KEY, _FUNCTION = _WORD_TIMER, 2 * _WORD_TIMER
+_KEY, _FUNCTION = _WORD, 2 * _WORD
 """Offsets in a node, after the pointer to the next one."""
-_FUNCTION_BYTES = 4 * _WORD_TIMER
+_FUNCTION_BYTES = 4 * _WORD
 _MOST = 16
 """More kinds of devices than have a timer."""
 _word = ctypes.c_size_t.from_address
@@ -173,20 +172,20 @@ def install_timer() -> Callable[[], None]:
     Where the registry is not as expected nothing is changed, and DistributedDataParallel raises.
     """
     places = dict(_functions()) if torch._C._has_cuda else {}
-    if _CPU not in places or _CUDA_TIMER not in places:
+    if _CPU not in places or _CUDA not in places:
         return lambda: None
-    before = ctypes.string_at(places[_CUDA_TIMER], _FUNCTION_BYTES)
-    ctypes.memmove(places[_CUDA_TIMER], places[_CPU], _FUNCTION_BYTES)
+    before = ctypes.string_at(places[_CUDA], _FUNCTION_BYTES)
+    ctypes.memmove(places[_CUDA], places[_CPU], _FUNCTION_BYTES)
 
     def undo() -> None:
-        ctypes.memmove(places[_CUDA_TIMER], before, _FUNCTION_BYTES)
+        ctypes.memmove(places[_CUDA], before, _FUNCTION_BYTES)
 
     return undo
 
 
 def _functions() -> Iterator[tuple[int, int]]:
     """Device types that have a timer, and where the function lies that makes it."""
-    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
+    library = _library("libtorch_cpu.so")
     try:
         registry = library._ZN4c10d13TimerRegistryEv
     except AttributeError:

@@ -44,6 +44,11 @@ _LENGTHS = Reason("check", "the lengths are checked")
 _FAKE_QUANTIZE = Reason("read", "whether to fake-quantize is read")
 _SCALE = Reason("read", "the scale is read")
 _ZERO_POINT = Reason("read", "the zero point is read")
+_LEARNABLE = "_fake_quantize_learnable_per_{}_affine"
+_BY_CHANNEL, _BY_TENSOR = (
+    (_LEARNABLE.format(of), f"{_LEARNABLE.format(of)}_backward") for of in ("channel", "tensor")
+)
+"""Operators, and the functions that they are."""
 _RANGE_OF_QUANTIZER = Reason("read", "the range of the data or of the zero points is read")
 
 ROWS = (
@@ -121,30 +126,18 @@ ROWS = (
         symbols=("fake_quantize_per_channel_affine_cachemask",),
     ),
     Row(
-        (
-            "_fake_quantize_learnable_per_channel_affine",
-            "_fake_quantize_learnable_per_channel_affine_backward",
-        ),
+        _BY_CHANNEL,
         "not empty: the smallest and the largest zero point",
         "quantized/FakeQuantPerChannelAffine.cpp",
         always(_ZERO_POINTS, _ZERO_POINTS),
-        symbols=(
-            "_fake_quantize_learnable_per_channel_affine",
-            "_fake_quantize_learnable_per_channel_affine_backward",
-        ),
+        symbols=_BY_CHANNEL,
     ),
     Row(
-        (
-            "_fake_quantize_learnable_per_tensor_affine",
-            "_fake_quantize_learnable_per_tensor_affine_backward",
-        ),
+        _BY_TENSOR,
         "always: scale and zero point",
         "quantized/FakeQuantPerTensorAffine.cpp",
         always(_SCALE, _ZERO_POINT, also_empty=True),
-        symbols=(
-            "_fake_quantize_learnable_per_tensor_affine",
-            "_fake_quantize_learnable_per_tensor_affine_backward",
-        ),
+        symbols=_BY_TENSOR,
     ),
     Row(
         ("quantize_per_tensor.tensor_qparams",),

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tb_hookview.analysis.activity import device_waits
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.collectives.calls import CollectiveCalls
 from tb_hookview.arrays import intervals
@@ -47,7 +48,7 @@ def find_ahead(
         other: time of the host in nothing of its own in each, shape (w,).
     """
     launched = lookup(analysis.timing.launch_start, calls.first)
-    windows = np.stack([edges[:-1], edges[1:]], axis=1)
+    windows = intervals.between(edges)
     if not (len(calls) and calls.on_device.all() and (launched >= 0).all()):
         none = np.zeros(len(windows), np.int64)
         return Ahead(False, none, none, none, none[:0])
@@ -89,10 +90,7 @@ def _waited(analysis: Analysis, left: Nanoseconds, gap_ends: Nanoseconds) -> Tim
         left: ends of collectives, ascending.
         gap_ends: of the gaps, ascending.
     """
-    syncs, retries = analysis.syncs, analysis.retries
-    waits = intervals.of(
-        np.concatenate([syncs.start, retries.start]), np.concatenate([syncs.end, retries.end])
-    )
+    waits = device_waits(analysis)
     last = np.searchsorted(left, waits[:, 1], side="right") - 1
     since = np.where(last >= 0, left[last], np.iinfo(np.int64).min)
     gaps_of = [np.searchsorted(gap_ends, at, side="right") for at in (since, waits[:, 1])]

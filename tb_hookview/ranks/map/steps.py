@@ -43,7 +43,7 @@ def timed_steps(analysis: Analysis) -> Steps:
     if behind is not None and behind[-1] - behind[0] > bounds[-1] - bounds[0]:
         bounds = behind
     window = steps.window.copy()
-    window[first : last + 1] = np.stack([bounds[:-1], bounds[1:]], axis=1)
+    window[first : last + 1] = intervals.between(bounds)
     if first > 0:
         window[first - 1, 1] = bounds[0]
     window[last + 1 :] = np.maximum(window[last + 1 :], bounds[-1])
@@ -103,6 +103,8 @@ def step_times(analysis: Analysis, steps: Steps, calls: CollectiveCalls) -> Step
     busy = intervals.normal(np.concatenate([communication, compute]))
     exposed = intervals.subtract(communication, compute)
     duration = steps.window[:, 1] - steps.window[:, 0]
+    forward = microbatch_ranges(analysis.host).forward_rows
+    step = analysis.steps.at(analysis.call_tree.start[forward])
     return StepTimes(
         name=steps.name,
         marked=steps.marked,
@@ -114,14 +116,8 @@ def step_times(analysis: Analysis, steps: Steps, calls: CollectiveCalls) -> Step
         communication=intervals.lengths_within(communication, steps.window),
         exposed=intervals.lengths_within(exposed, steps.window),
         idle=duration - intervals.lengths_within(busy, steps.window),
-        microbatches=_microbatches(analysis),
+        microbatches=np.bincount(step[step >= 0], minlength=len(steps.name)),
     )
-
-
-def _microbatches(analysis: Analysis) -> Int:
-    forward = microbatch_ranges(analysis.host).forward_rows
-    step = analysis.steps.at(analysis.call_tree.start[forward])
-    return np.bincount(step[step >= 0], minlength=len(analysis.steps.name))
 
 
 def _compute(analysis: Analysis) -> TimeSet:

@@ -34,14 +34,13 @@ from tb_hookview.analysis.host.activity import microbatch_ranges
 from tb_hookview.analysis.host.rows import MODULE_PREFIX
 from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import dense_rank, first_of_each, unique
+from tb_hookview.arrays.joins import dense_rank, first_of_each, ordinal, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
     Bool,
     Index,
     Int,
-    Intervals,
     Nanoseconds,
     StepIndex,
     TimeSet,
@@ -110,12 +109,9 @@ def _by_calls(analysis: Analysis, held: TimeSet) -> MicrobatchTimes:
 def _in_order(analysis: Analysis, rows: TreeRow, group: Int) -> Int:
     """Place of each row among those of its group in its step, by time."""
     start = analysis.call_tree.start[rows]
-    step = analysis.steps.at(start)
-    order = np.lexsort((start, step, group))
-    begins = np.r_[True, (np.diff(group[order]) != 0) | (np.diff(step[order]) != 0)][: len(rows)]
-    first = np.maximum.accumulate(np.where(begins, np.arange(len(rows)), 0))
+    order = np.argsort(start, kind="stable")
     place = np.empty(len(rows), np.int64)
-    place[order] = np.arange(len(rows)) - first
+    place[order] = ordinal(dense_rank(group, analysis.steps.at(start))[order])
     return place
 
 
@@ -146,18 +142,13 @@ def _is_needed(function: str) -> bool:
     return function.startswith(MODULE_PREFIX) or shows_who_synchronizes(function)
 
 
-_NUMBERS = (
-    "external",
-    "sequence",
-    "forward_thread",
-    "device",
-    "correlation",
-    "graph",
-    "graph_node",
-)
-_TEXTS = {"shapes", "types"}
 NEEDED = Wanted(
-    columns=frozenset(_NUMBERS) | _TEXTS,
+    columns=frozenset(
+        (
+            *("external", "sequence", "forward_thread", "device", "correlation"),
+            *("graph", "graph_node", "shapes", "types"),
+        )
+    ),
     texts_of=may_be_collective,
     functions=_is_needed,
     details=False,
@@ -247,12 +238,11 @@ def summarize(analysis: Analysis) -> Mapped:
     calls = find_collectives(analysis.host, analysis.device_events, analysis.kinds)
     steps, launch = timed_steps(analysis), _launch(analysis, calls)
     begun = steps.at(calls.start)
-    launched_step = _launched_step(analysis, calls, begun)
+    launched_step = lookup(analysis.device_event_step, calls.first)
+    launched_step = np.where(calls.on_device, launched_step, begun)
     bounds = np.concatenate([steps.window.ravel(), analysis.steps.window[:, 0]])
     edges = unique(np.concatenate([calls.start, calls.end, launch, bounds]))
-    spent = [
-        _spent(activity, edges) for activity in (host_activity(analysis), device_activity(analysis))
-    ]
+    spent = [_spent(each(analysis), edges) for each in (host_activity, device_activity)]
     used = unique(np.concatenate([each.code for each in spent]))
     used = used[used >= 0]
     trace, held = analysis.trace, _held(analysis, calls)
@@ -268,7 +258,7 @@ def summarize(analysis: Analysis) -> Mapped:
         launched_step=launched_step,
         launch=launch,
         edges=edges,
-        held=intervals.lengths_within(held, _between(edges)),
+        held=intervals.lengths_within(held, intervals.between(edges)),
         ahead=find_ahead(analysis, calls, edges, _other(spent[0], len(edges) - 1)),
         microbatches=find_microbatches(analysis, calls, held),
         modules=tuple(analysis.modules.path[each // 2] for each in used.tolist()),
@@ -278,18 +268,9 @@ def summarize(analysis: Analysis) -> Mapped:
     return Mapped(summary, RankTimes(*(_renumbered(each, used) for each in spent)))
 
 
-def _launched_step(analysis: Analysis, calls: CollectiveCalls, begun: StepIndex) -> StepIndex:
-    launched = lookup(analysis.device_event_step, calls.first)
-    return np.where(calls.on_device, launched, begun)
-
-
 def _launch(analysis: Analysis, calls: CollectiveCalls) -> Nanoseconds:
     launched = lookup(analysis.timing.launch_start, calls.first)
     return np.where(launched >= 0, np.minimum(launched, calls.start), calls.start)
-
-
-def _between(edges: Nanoseconds) -> Intervals:
-    return np.stack([edges[:-1], edges[1:]], axis=1)
 
 
 def _held(analysis: Analysis, calls: CollectiveCalls) -> TimeSet:
@@ -403,5 +384,4 @@ def load(source: Source, path: str) -> Mapped | None:
 
 
 def _at(mapped: Mapped, path: str) -> Mapped:
-    replace = msgspec.structs.replace
     return replace(mapped, summary=replace(mapped.summary, path=path))

@@ -137,22 +137,19 @@ def inside(timeline: Timeline, subject: EventRef) -> DeviceEventIndex:
     """Device events launched inside a host row, a frame or a module's span."""
     analysis = timeline.analysis
     call_tree, launch = analysis.call_tree, analysis.device_events.launch
-    if subject.category == SPAN:
-        first, last = np.searchsorted(call_tree.thread, [subject.thread, subject.thread + 1])
-        mine = (launch >= first) & (launch < last) & (analysis.device_attribution.node >= 0)
-        mine[mine] = _began_in(subject, call_tree.start[launch[mine]])
-        owner = analysis.device_attribution.module
-        mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])
-        return np.flatnonzero(mine)
     if subject.is_host_row:
         end = call_tree.subtree_end[subject.row]
         return np.flatnonzero((launch >= subject.row) & (launch < end))
-    if subject.category == "python":
-        first, last = np.searchsorted(call_tree.thread, [subject.thread, subject.thread + 1])
-        mine = (launch >= first) & (launch < last)
-        mine[mine] = _began_in(subject, call_tree.start[launch[mine]])
-        return np.flatnonzero(mine)
-    return np.zeros(0, np.int64)
+    if subject.category not in (SPAN, "python"):
+        return np.zeros(0, np.int64)
+    first, last = np.searchsorted(call_tree.thread, [subject.thread, subject.thread + 1])
+    mine = (launch >= first) & (launch < last)
+    mine[mine] = _began_in(subject, call_tree.start[launch[mine]])
+    if subject.category == SPAN:
+        of = analysis.device_attribution
+        mine &= (of.node >= 0) & (of.module >= subject.module)
+        mine &= of.module < analysis.modules.end[subject.module]
+    return np.flatnonzero(mine)
 
 
 def _began_in(subject: EventRef, moments: Nanoseconds) -> Bool:
@@ -259,7 +256,8 @@ def _all(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
         yield from _autograd(timeline, subject)
         if (timeline.analysis.syncs.row == subject.row).any():
             yield from _between_rows(timeline, subject.event, timeline.wait_links)
-        yield from _left_idle(timeline, subject.row)
+        gaps = np.flatnonzero(timeline.culprit_of_gap == subject.row)
+        yield from _sources(timeline, "left idle", "idle", gaps, "idle")
     if subject.category == "module":
         yield from _spans_of_call(timeline, subject)
     launched = timeline.analysis.device_events.event[inside(timeline, subject)]
@@ -289,17 +287,14 @@ def _events(
         yield Linked(relation, lane, position, kind, evidence)
 
 
-def _host_rows(timeline: Timeline, relation: schema.Relation, rows: TreeRow) -> Iterator[Linked]:
-    return _events(timeline, relation, timeline.analysis.call_tree.event[rows[rows >= 0]], "idle")
-
-
 def _of_gap(timeline: Timeline, gap: int) -> Iterator[Linked]:
     analysis = timeline.analysis
-    ending = analysis.gaps.device_event[gap : gap + 1]
-    yield from _host_rows(timeline, "caused by", timeline.culprit_of_gap[gap : gap + 1])
-    yield from _events(
-        timeline, "ended by", analysis.device_events.event[ending[ending >= 0]], "idle"
+    row, ending = (
+        of[gap : gap + 1] for of in (timeline.culprit_of_gap, analysis.gaps.device_event)
     )
+    ended = analysis.device_events.event[ending[ending >= 0]]
+    yield from _events(timeline, "caused by", analysis.call_tree.event[row[row >= 0]], "idle")
+    yield from _events(timeline, "ended by", ended, "idle")
 
 
 def _autograd(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
@@ -352,11 +347,6 @@ def _sources(
     for number in timeline.lanes_of(lanes):
         position = timeline.lane(number).position_of(sources)
         yield Linked(relation, number, position[position >= 0], kind)
-
-
-def _left_idle(timeline: Timeline, row: int) -> Iterator[Linked]:
-    gaps = np.flatnonzero(timeline.culprit_of_gap == row)
-    return _sources(timeline, "left idle", "idle", gaps, "idle")
 
 
 def _of_piece(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:

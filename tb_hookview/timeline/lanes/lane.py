@@ -347,7 +347,9 @@ class Lane:
     @cached_property
     def syncs_before(self) -> NDArray[np.int32] | None:
         """Syncs before each item, shape (n + 1,); None where the lane has none."""
-        return _before(self.colour == Colour.WAIT) if Colour.WAIT in self.palette else None
+        if Colour.WAIT not in self.palette:
+            return None
+        return np.append(np.int32(0), np.cumsum(self.colour == Colour.WAIT, dtype=np.int32))
 
     @cached_property
     def palette(self) -> Colours:
@@ -365,9 +367,3 @@ class Lane:
             spent = np.maximum(self.end - self.start, 1) * (self.colour == colour)
             np.cumsum(spent, out=total[1:, column])
         return total
-
-
-def _before(wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
-    total = np.zeros(len(wanted) + 1, np.int32)
-    np.cumsum(wanted, out=total[1:])
-    return total

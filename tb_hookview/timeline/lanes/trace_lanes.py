@@ -19,7 +19,7 @@ from tb_hookview.analysis.memory.blocks import AllocatorEvents
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, grouped, unique
-from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import (
     Bool,
     EventRow,
@@ -361,15 +361,6 @@ class TraceRows:
 
     def _colour_of_frames(self, thread: int, moment: Nanoseconds) -> Colours:
         """Colour of the phase in which each moment of a thread lies."""
-        call_tree = self._analysis.call_tree
-        first, last = np.searchsorted(call_tree.thread, [thread, thread + 1])
-        row = first - 1 + np.searchsorted(call_tree.start[first:last], moment, side="right")
-        row[row < first] = -1
-        open_rows = np.flatnonzero(row >= 0)
-        while len(open_rows):
-            over: Bool = call_tree.end[row[open_rows]] <= moment[open_rows]
-            open_rows = open_rows[over]
-            row[open_rows] = call_tree.parent[row[open_rows]]
-            open_rows = open_rows[row[open_rows] >= 0]
+        row = innermost_at(self._analysis.call_tree, np.full(len(moment), thread), moment)
         phase = lookup(self._analysis.phases.row, row)
         return OF_PHASE[np.where(phase < 0, Phase.OTHER, phase)]

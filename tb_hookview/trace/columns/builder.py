@@ -122,7 +122,9 @@ class Builder:
         for phase, arrows in self._arrows.items():
             self._add_arrows(arrows, [event for event in linking if event.ph == phase], piece)
         named = [event for event in events if event.name in _READ_NAMES]
-        self._add_names([event for event in named if event.ph == "M"])
+        for event in named:
+            if event.ph == "M" and event.name == _THREAD_NAME:
+                self._thread_names[str(event.pid), str(event.tid)] = str(event.args.label)
         if self._wanted.details:
             self._add_memory([event for event in named if event.ph == "i"], piece)
 
@@ -368,12 +370,6 @@ class Builder:
             to_time=head_time.copy(),
         )
 
-    def _add_names(self, metadata: list[Event]) -> None:
-        for event in metadata:
-            if event.name == _THREAD_NAME:
-                label = event.args.label
-                self._thread_names[str(event.pid), str(event.tid)] = str(label)
-
     def _threads(self) -> tuple[tuple[Thread, ...], Index]:
         """Bring number and text spellings of a thread together, and name the threads.
 
@@ -490,10 +486,7 @@ def _measured(found: list[Any]) -> Float:
     try:
         values = np.array(found, np.float64)
     except OverflowError:  # a number of hundreds of digits
-        values = np.array([value if _small(value) else None for value in found], np.float64)
+        small = (value is not None and abs(value) < _LARGEST for value in found)
+        values = np.array([v if s else None for v, s in zip(found, small, strict=True)], np.float64)
     values[~(np.abs(values) < _LARGEST)] = np.nan
     return values
-
-
-def _small(value: float | None) -> bool:
-    return value is not None and abs(value) < _LARGEST

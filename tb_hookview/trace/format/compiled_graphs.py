@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from tb_hookview.decoders import described
 from tb_hookview.markers import decode_manifest
@@ -142,15 +143,7 @@ def _graph(entry: Any) -> CompiledGraph | None:
         KernelCall(name, bool(extern), tuple(_served(*part) for part in parts))
         for name, extern, parts in raw.calls
     )
-    return CompiledGraph(
-        key=raw.key,
-        compile_id=raw.compile_id,
-        backward=raw.backward,
-        root=raw.root,
-        base=raw.base,
-        paths=tuple(raw.paths),
-        calls=calls,
-    )
+    return CompiledGraph(**asdict(raw) | {"paths": tuple(raw.paths), "calls": calls})
 
 
 def _breaks(listed: object) -> tuple[GraphBreak, ...]:

@@ -34,36 +34,26 @@ DEVICE_CATEGORIES = (EventCategory.KERNEL, EventCategory.COPY, EventCategory.SET
 PYTHON_CATEGORY = "python_function"
 
 CATEGORIES: dict[str, EventCategory] = {
-    "cpu_op": EventCategory.OPERATOR,
-    "operator": EventCategory.OPERATOR,
-    "hpu_op": EventCategory.OPERATOR,
+    **dict.fromkeys(("cpu_op", "operator", "hpu_op"), EventCategory.OPERATOR),
     "user_annotation": EventCategory.ANNOTATION,
     PYTHON_CATEGORY: EventCategory.PYTHON,
-    "cuda_runtime": EventCategory.RUNTIME,
-    "cuda_driver": EventCategory.RUNTIME,
-    "runtime": EventCategory.RUNTIME,
-    "xpu_runtime": EventCategory.RUNTIME,
-    "xpu_driver": EventCategory.RUNTIME,
-    "mtia_runtime": EventCategory.RUNTIME,
-    "glow_runtime": EventCategory.RUNTIME,
-    "privateuse1_runtime": EventCategory.RUNTIME,
-    "privateuse1_driver": EventCategory.RUNTIME,
-    "kernel": EventCategory.KERNEL,
-    "mtia_ccp_events": EventCategory.KERNEL,
-    "gpu_memcpy": EventCategory.COPY,
-    "memcpy": EventCategory.COPY,
-    "gpu_memset": EventCategory.SET,
-    "memset": EventCategory.SET,
-    "gpu_user_annotation": EventCategory.DEVICE_ANNOTATION,
-    "cuda_sync": EventCategory.DEVICE_ANNOTATION,
-    "cuda_event": EventCategory.DEVICE_ANNOTATION,
-    "graph_event_node": EventCategory.DEVICE_ANNOTATION,
-    "graph_host_node": EventCategory.DEVICE_ANNOTATION,
-    "xpu_sync": EventCategory.DEVICE_ANNOTATION,
-    "cuda_profiler_range": EventCategory.DEVICE_ANNOTATION,
-    "mtia_insight": EventCategory.DEVICE_ANNOTATION,
-    "xpu_scope_profiler": EventCategory.DEVICE_ANNOTATION,
-    "collective_comm": EventCategory.DEVICE_ANNOTATION,
+    **dict.fromkeys(("runtime", "mtia_runtime", "glow_runtime"), EventCategory.RUNTIME),
+    **{
+        f"{library}_{level}": EventCategory.RUNTIME
+        for library in ("cuda", "xpu", "privateuse1")
+        for level in ("runtime", "driver")
+    },
+    **dict.fromkeys(("kernel", "mtia_ccp_events"), EventCategory.KERNEL),
+    **dict.fromkeys(("gpu_memcpy", "memcpy"), EventCategory.COPY),
+    **dict.fromkeys(("gpu_memset", "memset"), EventCategory.SET),
+    **dict.fromkeys(
+        (
+            *("gpu_user_annotation", "cuda_sync", "cuda_event", "graph_event_node"),
+            *("graph_host_node", "xpu_sync", "cuda_profiler_range", "mtia_insight"),
+            *("xpu_scope_profiler", "collective_comm"),
+        ),
+        EventCategory.DEVICE_ANNOTATION,
+    ),
     "overhead": EventCategory.OVERHEAD,
     "trace": EventCategory.SPAN,
 }

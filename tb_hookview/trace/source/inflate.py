@@ -200,7 +200,6 @@ def estimated_size(file: TraceFile) -> int:
     return length + max(0, round((size * INFLATION - length) / (1 << 32))) * (1 << 32)
 
 
-_GZIP_INFLATE = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _PACKED = 1 << 18
 """Compressed bytes read at a time."""
@@ -267,9 +266,9 @@ def _unpacked(path: str, raw: IO[bytes], size: int, damages: Damages) -> Iterato
 
 
 def _gunzipped(path: str, source: IO[bytes], size: int, damages: Damages) -> Iterator[bytes]:
-    begin = source.read(len(_GZIP_INFLATE))
+    begin = source.read(len(_GZIP))
     source.seek(0)
-    if begin == _GZIP_INFLATE:
+    if begin == _GZIP:
         yield from _filled(_inflated(path, source, size, damages), size)
         return
     while block := source.read(size):
@@ -284,7 +283,7 @@ def _inflated(path: str, source: IO[bytes], size: int, damages: Damages) -> Iter
             be wrong as well; or nothing could be inflated.
     """
     given, wanted, data = 0, size, source.read(_PACKED)
-    while data.startswith(_GZIP_INFLATE):
+    while data.startswith(_GZIP):
         member: Any = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
         while not member.eof:
             if member.needs_input and not data and not (data := source.read(_PACKED)):
@@ -304,7 +303,7 @@ def _inflated(path: str, source: IO[bytes], size: int, damages: Damages) -> Iter
         data = member.unused_data.lstrip(b"\0")
         while not data and (more := source.read(_PACKED)):
             data = more.lstrip(b"\0")
-        if len(data) < len(_GZIP_INFLATE):
+        if len(data) < len(_GZIP):
             data += source.read(_PACKED)
     if data:
         damages.note("bytes-behind", given)

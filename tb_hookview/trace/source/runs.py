@@ -87,7 +87,8 @@ def runs_in(folders: Sequence[Folder]) -> list[Run]:
     these, every `.json`.
     """
     for patterns in ((_TRACE, _GZIPPED), (_JSON,)):
-        runs = [run for folder in folders if (run := _first_run(folder, patterns))]
+        found = ([_run(folder, pattern) for pattern in patterns] for folder in folders)
+        runs = [run for each in found if (run := next(filter(None, each), None))]
         if runs:
             return sorted(runs, key=lambda run: natural(run.name))
     return []
@@ -109,11 +110,6 @@ def natural(text: str) -> list[tuple[int, str]]:
     """Sort key under which `rank2` comes before `rank10`."""
     parts = re.findall(r"\d+|\D+", text)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
-
-
-def _first_run(folder: Folder, patterns: tuple[re.Pattern[str], ...]) -> Run | None:
-    found = (_run(folder, pattern) for pattern in patterns)
-    return next((run for run in found if run), None)
 
 
 def _run(folder: Folder, pattern: re.Pattern[str]) -> Run | None:

@@ -155,16 +155,12 @@ def cut(
     """
     count = 0
     for part in _Reading(file, progress, size, events_decoder(wanted), limits).parts(share):
-        piece = part if isinstance(part, TraceRoot) else _piece(*part)
+        piece = part if isinstance(part, TraceRoot) else Piece(*part[1], part[0], part[2])
         count += 0 if isinstance(piece, TraceRoot) else len(piece.events)
         limits.events.check(file.address, count)
         del part
         yield piece
         del piece  # before the next is decoded, which then takes its memory
-
-
-def _piece(text: bytes, decoded: tuple[list[Event], int], damages: Damages) -> Piece:
-    return Piece(*decoded, text, damages)
 
 
 def texts(file: TraceFile) -> Iterator[bytes]:
