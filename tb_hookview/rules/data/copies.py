@@ -409,10 +409,8 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
                 evidence=f"{format_count(len(members), 'copy', 'copies')} within the device in "
                 f"{context.steps.text}, {context.us_text(wasted)}, {part:.1%} of device "
                 f"work; all such copies take {share:.0%}",
-                count=len(members),
                 wasted=mine,
                 saved=_AVOIDABLE,
-                examples=work.start[mine],
                 caveats=("Assumes that half of the copies can be avoided.",),
                 fix=next((fix for word, fix in _FIXES.items() if word in place), ""),
             )

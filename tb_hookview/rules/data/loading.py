@@ -118,11 +118,9 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
     does_more, as_much = _does_more(_operators(context, steps), durations, long)
     yield Occurrence(
         place=_names(outliers),
-        everywhere=True,
         evidence=f"{_evidence(outliers, len(rows), usual, len(context.steps))}; the largest part "
         f"of the difference, {format_us(min(more, whole))} of {format_us(whole)}, is spent "
         f"{said}{does_more}",
-        count=len(long),
         gaps=gaps,
         examples=context.analysis.steps.window[chosen, 0],
         latent=_latent(context, gaps),

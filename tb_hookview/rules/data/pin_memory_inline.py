@@ -56,7 +56,6 @@ def _pinned(context: Context, module: int, place: str, rows: TreeRow) -> Occurre
         module=module,
         evidence=f"memory of the host is pinned {format_count(len(spans), 'time')} in "
         f"{steps} of {context.steps.text}, {held} of host time{'' if once else context.each}",
-        count=len(spans),
         gaps=union(
             context.gaps.at(_under(context, rows), Cause.ALLOCATOR, Cause.COPY),
             context.gaps.within(spans, Cause.LAUNCH),

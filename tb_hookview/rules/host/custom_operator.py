@@ -52,7 +52,6 @@ def _find(context: Context) -> Iterator[Occurrence]:
                 evidence=f"{format_count(len(mine), 'call')} in {context.steps.text} take "
                 f"{context.us_text(held)}, {share:.0%} of it, in code in which no operator of "
                 "torch runs",
-                count=len(mine),
                 host=tuple(time),
                 examples=tree.start[rows[mine]],
                 caveats=(_CAVEAT,),

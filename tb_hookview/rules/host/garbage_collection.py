@@ -26,11 +26,9 @@ def _find(context: Context) -> Iterator[Occurrence]:
         return
     yield Occurrence(
         place="garbage collection",
-        everywhere=True,
         evidence=f"{format_count(len(rows), 'collection')} in {context.steps.text} take "
         f"{context.us_text(held)}, {held / context.steps.duration_us:.1%} of it, and "
         f"{format_us(time.max() / 1000)} at most",
-        count=len(rows),
         host=context.rows.host_time(found),
         examples=context.call_tree.start[rows],
     )

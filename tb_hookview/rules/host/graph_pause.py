@@ -47,11 +47,9 @@ def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     if time > _SHARE * context.steps.measured_us > 0:
         yield Occurrence(
             place="before graph launches",
-            everywhere=True,
             evidence=f"{format_count(len(spans), 'time')} a device waited for the launch of a "
             f"graph in {context.steps.text}, {context.us_text(time)}, "
             f"{context.us_text(time - before)} of it in the launching call",
-            count=len(spans),
             gaps=gaps,
             examples=spans[:, 0],
             title="The device waits for the launch of CUDA or HIP graphs",
@@ -69,12 +67,10 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
         launches = len(unique(work.launch[table.device_event[gaps]]))
         yield Occurrence(
             place="within graphs",
-            everywhere=True,
             evidence=f"{format_count(len(spans), 'gap')} before kernels of graphs that had been "
             f"launched by then in {context.steps.text}, {context.us_text(time)}, the longest "
             f"{format_us((spans[:, 1] - spans[:, 0]).max() / 1000)}; "
             f"{format_count(launches, 'graph launch', 'graph launches')}",
-            count=len(spans),
             claims_gain=False,
             examples=spans[:, 0],
             caveats=(_UNLISTED,),

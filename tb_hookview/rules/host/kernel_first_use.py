@@ -38,7 +38,6 @@ def _find(context: Context) -> Iterator[Occurrence]:
     fused = len(counted) and _compiled(context, counted).all()
     yield Occurrence(
         place="first use of kernels",
-        everywhere=True,
         evidence=_evidence(context, counted, held),
         count=len(counted),
         gaps=gaps,

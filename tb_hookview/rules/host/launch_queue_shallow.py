@@ -61,12 +61,10 @@ def _find(context: Context) -> Iterator[Occurrence]:
     idle = context.gaps.us_per_step(gaps)
     yield Occurrence(
         place="launches",
-        everywhere=True,
         evidence=f"for {context.us_text(idle)} the device waited for its next launch"
         f"{_in_operators(context, gaps, idle)}{_longest(context, gaps)}; longest for those of "
         f"{launched_places(context, gaps, _NAMED)}{_queue(context)}; time in the cost of other "
         "findings is not in this one",
-        count=len(gaps),
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
         caveats=() if context.steps.marked else (NO_STEPS,),

@@ -41,14 +41,12 @@ def _find(context: Context) -> Iterator[Occurrence]:
     tensors = unique(context.analysis.module_calls.module[again])
     yield Occurrence(
         place="" if len(tensors) == 1 else "parametrizations",
-        module=int(tensors[0]) if len(tensors) == 1 else -1,
-        everywhere=len(tensors) > 1,
+        module=int(tensors[0]) if len(tensors) == 1 else None,
         evidence=f"{format_count(len(tensors), 'parametrized tensor')} computed "
         f"{format_count(int(isin(_module(context, rows), tensors).sum()), 'time')} in "
         f"{context.steps.text}, {len(again)} of these with neither a backward pass nor an "
         "optimizer step since the last; with their backward, these take the host "
         f"{context.us_text(held)}",
-        count=len(again),
         host=context.rows.host_time(calls) if context.on_host else (),
         wasted=np.flatnonzero(work),
         gone=np.flatnonzero(calls),

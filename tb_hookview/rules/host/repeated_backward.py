@@ -41,7 +41,6 @@ def _find(context: Context) -> Iterator[Occurrence]:
     count = int(times[again].sum())
     yield Occurrence(
         place="the backward pass",
-        everywhere=True,
         evidence=f"{format_count(int(again.sum()), 'node')} of autograd are evaluated "
         f"{format_count(count, 'time')} in {context.steps.text}, up to {times.max()} times each; "
         f"their evaluations take the host {context.us_text(held)}",

@@ -17,7 +17,6 @@ def _find(context: Context) -> Iterator[Occurrence]:
     several = f" in each of {host.processes} processes" if host.processes > 1 else ""
     yield Occurrence(
         place="threads of operators",
-        everywhere=True,
         evidence=f"torch computes with {format_count(host.threads, 'thread')}{several}, and "
         f"{'one core is' if host.cores == 1 else f'{host.cores:g} cores are'} there for this "
         "process",

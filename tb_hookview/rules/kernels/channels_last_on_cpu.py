@@ -55,11 +55,9 @@ def _find(context: Context) -> Iterator[Occurrence]:
     held = context.rows.host_us(rows)
     yield Occurrence(
         place="pooling, resizing and depthwise convolutions",
-        everywhere=True,
         evidence=f"{context.part_text(held)}, in "
         f"{_named(context, np.flatnonzero(rows))}; the weights of all convolutions are in the "
         "order NCHW",
-        count=int(np.count_nonzero(rows)),
         host=context.rows.host_time(rows),
         saved=gained / max(int(tree.duration[rows].sum()), 1),
         examples=tree.start[rows],

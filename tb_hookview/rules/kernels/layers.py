@@ -54,14 +54,12 @@ def _find_attention_unfused(context: Context) -> Iterator[Occurrence]:
     whole, multiplying = map(context.device_events.us_per_step, (events, products))
     yield Occurrence(
         place="aten::softmax",
-        module=module,
-        everywhere=module < 0,
+        module=module if module >= 0 else None,
         evidence=f"{format_count(len(found), 'time')} in {context.steps.text} a product, a "
         f"softmax and a product in a row{_sizes(context, found)}, {context.us_text(whole)}: "
         f"{format_us(multiplying)} in the products{_misaligned(context, events)}, "
         f"{format_us(whole - multiplying)} in the softmax and what lies between, in the forward "
         "alone",
-        count=len(found),
         wasted=np.flatnonzero(events),
         examples=context.call_tree.start[found.first],
         caveats=_CAVEATS,
@@ -77,12 +75,10 @@ def _on_host(context: Context, found: Attention) -> Iterator[Occurrence]:
     module = context.rows.common_module(np.flatnonzero(found.rows))
     yield Occurrence(
         place="aten::softmax",
-        module=module,
-        everywhere=module < 0,
+        module=module if module >= 0 else None,
         evidence=f"{format_count(len(found), 'time')} in {context.steps.text} a product, a softmax "
         f"and a product in a row{_sizes(context, found)}, {context.us_text(whole)}, "
         f"{format_us(forward)} of it in the forward",
-        count=len(found),
         host=context.rows.host_time(both),
         saved=_SAVED,
         examples=context.call_tree.start[found.first],
@@ -152,13 +148,11 @@ def _find_conv_bias_before_bn(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="convolution and batch norm",
         module=module,
-        everywhere=module is None,
         evidence=f"{format_count(len(rows), 'time')} a bias is added and a batch norm follows, "
         f"{context.us_text(context.device_events.us_per_step(work))} for adding alone; its "
         "gradient is not in this figure",
         count=len(rows),
         wasted=np.flatnonzero(work),
-        examples=context.device_events.starts(work),
     )
 
 
@@ -221,12 +215,9 @@ def _find_conv_layout_transpose(context: Context) -> Iterator[Occurrence]:
     if share > _SHARE_CONV_LAYOUT_TRANSPOSE:
         yield Occurrence(
             place="convolutions",
-            everywhere=True,
             evidence=f"{format_count(found.sum() / len(context.steps), 'kernel')}{context.each} "
             f"that turn NCHW into NHWC or back, {format_us(time)} ({share:.0%} of device work)",
-            count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
-            examples=context.device_events.starts(found),
         )
 
 
@@ -283,10 +274,8 @@ def _once(context: Context, syncs: SyncIndex) -> Occurrence:
     )
     return Occurrence(
         place="convolutions",
-        everywhere=True,
         evidence=f"{format_count(len(syncs), 'sync')} in {format_count(len(calls), 'convolution')} "
         f"of {steps.name[steps.warm_up]}, the host blocked for {format_us(blocked)}{later}",
-        count=len(syncs),
         once_us=blocked,
         claims_gain=False,
         examples=start,
