@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from tb_hookview.after_import import after_import
 from tb_hookview.cli.script import (
-    AfterImport,
     own_traceback,
     require_torch,
     run_module,
@@ -189,7 +189,7 @@ class _Session:
         """
         if self._allow is not None and not self._allow.is_file():
             raise UsageError(f"{self._allow}: no such file of allowed syncs")
-        AfterImport("torch", partial(self._begin, finish)).install()
+        after_import("torch", partial(self._begin, finish))
         try:
             with self._opened:
                 (run_module if as_module else run_script)(script, arguments)

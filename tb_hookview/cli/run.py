@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from tb_hookview.addresses.text import is_address
+from tb_hookview.after_import import after_import
 from tb_hookview.cli.script import (
-    AfterImport,
     CannotRunError,
     own_traceback,
     require_torch,
@@ -119,7 +119,7 @@ def run(
     """
     require_torch("run records with PyTorch")
     recording = _Recording({**plan, "logdir": logdir or Path("runs", _name(script, as_module))})
-    AfterImport("torch", recording.begin).install()
+    after_import("torch", recording.begin)
     try:
         _run_to_its_end(run_module if as_module else run_script, script, arguments, recording.end)
     except CannotRunError as error:
