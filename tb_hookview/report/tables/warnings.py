@@ -460,8 +460,9 @@ _BUG = (
 def contradiction_rows(found: Sequence[Contradiction]) -> list[schema.TraceWarning]:
     """Figures that contradict the rest of the report, by a fault of ours."""
     message = "{} contradicts the rest of the report, and is left out unless it is a sum; {}"
-    rows = ((CONTRADICTION, message.format(what, _BUG), count, "high") for what, count in found)
-    return _numbered(rows)
+    return _numbered(
+        (CONTRADICTION, message.format(what, _BUG), count, "high") for what, count in found
+    )
 
 
 def failure_rows(failures: Failures) -> list[schema.TraceWarning]:

@@ -175,8 +175,9 @@ def occurrences(rule: Rule, context: Context) -> list[Occurrence]:
     def found() -> list[Occurrence]:
         if rule.find is not None:
             return context.found(rule)
-        claimed = rule.explains is not None
-        return list(by_place(context, context.explained_by(rule))) if claimed else []
+        if rule.explains is None:
+            return []
+        return list(by_place(context, context.explained_by(rule), caveats=rule.caveats))
 
     return context.failures.attempt(f"rule {rule.id}", found, [])
 

@@ -114,6 +114,8 @@ class Rule(Struct, frozen=True):
     first rule of `RULES` that claims it; that rule's id is its `cause`."""
     find: Callable[[Context], Iterable[Occurrence]] | None = None
     """Finds its occurrences. None: one per module and place of the syncs it explains."""
+    caveats: tuple[str, ...] = ()
+    """Sentences about these."""
     advice: tuple[str, ...] = ()
     """Ids of rules that no trace shows and that belong under this one's findings."""
 

@@ -32,10 +32,7 @@ from tb_hookview.rules.evidence.host import Inputs, inputs_of
 from tb_hookview.schema.findings import Confidence
 from tb_hookview.trace import EventCategory
 
-# What is moved: copies to the device, values that syncs read, batches, messages.
-
-
-# What is moved: copies to the device, values that syncs read, batches, messages.
+# Copies to the device.
 
 
 PAGEABLE = "HtoD (Pageable"
