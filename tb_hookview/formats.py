@@ -7,6 +7,8 @@ import re
 
 _LONGEST_NAME = 48
 """Characters of a kernel's name in a sentence."""
+_MANGLED, _LENGTH = re.compile("_ZN?(?=[1-9])"), re.compile("[1-9][0-9]{0,3}")
+_ANONYMOUS = "(anonymous namespace)"
 _KINDS = {"matrix": "GEMM", "set": "memset"}
 _MOST_DECIMALS = 12
 MISSING = "-"
@@ -84,12 +86,42 @@ def format_bytes(size: float) -> str:
     return f"{_three_digits(size / 1e9)} GB"
 
 
+def source_name(name: str) -> str:
+    """Return a mangled name as its source has it, up to its arguments, which stay as they are.
+
+    Source: Itanium C++ ABI, 5.1. Other names are returned unchanged.
+    """
+    found = _MANGLED.match(name)
+    if found is None:
+        return name
+    parts, rest = _identifiers(name[found.end() :])
+    if not parts:
+        return name
+    if not rest.startswith("I"):
+        return f"{'::'.join(parts)}({rest.removeprefix('E')})"
+    (inner, *_), rest = _identifiers(rest[1:], 1) if _LENGTH.match(rest, 1) else ([""], rest[1:])
+    closed = inner and rest.startswith("E")
+    return f"{'::'.join(parts)}<{inner}{'>' if closed else ''}{rest}"
+
+
+def _identifiers(text: str, most: int = 99) -> tuple[list[str], str]:
+    """Identifiers that a text begins with, each after its length, and what follows them."""
+    found: list[str] = []
+    while len(found) < most and (length := _LENGTH.match(text)):
+        end = length.end() + int(length[0])
+        if end > len(text):
+            break
+        found.append(text[length.end() : end])
+        text = text[end:]
+    return [_ANONYMOUS if part.startswith("_GLOBAL__N") else part for part in found], text
+
+
 def format_kernel(name: str) -> str:
     """Write the name of a kernel in a few characters: without arguments, cut where it is long.
 
     CUTLASS runs its kernels inside of one of its own, whose argument is their name.
     """
-    plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
+    plain = source_name(name).removeprefix("void ").replace(f"{_ANONYMOUS}::", "")
     plain = re.sub(r"^cutlass::Kernel2?<(\w+)>.*", r"\1", plain)
     short = re.split(r"(?<=[^ ])[<(]", plain, maxsplit=1)[0]
     return short if len(short) <= _LONGEST_NAME else f"{short[: _LONGEST_NAME - 3]}..."

@@ -14,6 +14,7 @@ from tb_hookview.formats import (
     format_share,
     format_us,
     printable,
+    source_name,
 )
 
 
@@ -135,3 +136,22 @@ def test_a_kernels_name_fits_into_a_sentence(name: str, text: str) -> None:
 )
 def test_a_number_next_to_its_limit(number: float, limit: float, text: str) -> None:
     assert format_against(number, limit) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("_Z17fmha_cutlassF_f32N8PyTorch63MapE", "fmha_cutlassF_f32(N8PyTorch63MapE)"),
+        ("_ZN2at6native6reduceILi512ELi1EEvT1_", "at::native::reduce<Li512ELi1EEvT1_"),
+        ("_ZN7cutlass7Kernel2I9gemm_nt_4EEvNT_1PE", "cutlass::Kernel2<gemm_nt_4>EEvNT_1PE"),
+        ("_ZN2at18_GLOBAL__N__87a90f4normIffEEvi", "at::(anonymous namespace)::norm<ffEEvi"),
+        ("_ZN2at4sortEi", "at::sort(i)"),
+        *((name, name) for name in ("_Z", "_ZN", "_Z5ab", "_ZN3", "_Zabc", "_ZTV3foo", "gemm", "")),
+    ],
+)
+def test_mangled_names_are_those_of_the_source(name: str, source: str) -> None:
+    assert source_name(name) == source
+
+
+def test_the_argument_of_cutlass_names_its_kernel() -> None:
+    assert format_kernel("_ZN7cutlass7Kernel2I9gemm_nt_4EEvNT_1PE") == "gemm_nt_4"

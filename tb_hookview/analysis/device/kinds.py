@@ -26,6 +26,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Code, Float, Index, Int, Nanoseconds, TreeRow
+from tb_hookview.formats import source_name
 from tb_hookview.schema.terms import KINDS
 from tb_hookview.trace import EventCategory, Trace
 
@@ -210,7 +211,7 @@ def _verdict(about: str, name: str) -> Any:
 @lru_cache(_CACHED)
 def kind_of_kernel(name: str) -> str | None:
     """Kind by the name of a kernel; None for unknown."""
-    kind = _verdict("kernels", name[:_LONGEST].lower().removeprefix("void "))
+    kind = _verdict("kernels", source_name(name)[:_LONGEST].lower().removeprefix("void "))
     return None if kind is None else str(kind)
 
 
@@ -228,7 +229,7 @@ def on_tensor_cores(name: str, kind: str) -> bool | None:
         return None
     if kind not in _ON_TENSOR_CORES:
         return False
-    verdict = _verdict("tensor_core", name.lower().removeprefix("void "))
+    verdict = _verdict("tensor_core", source_name(name).lower().removeprefix("void "))
     return None if verdict is None else bool(verdict)
 
 

@@ -244,6 +244,16 @@ FORMULAS: Mapping[str, Formula] = {
 """Formula by the name of an operator. Operators that call these have the sum of what they call."""
 
 
+_READ = {
+    **dict.fromkeys(("aten::mm", "aten::bmm"), 2),
+    **dict.fromkeys(("aten::addmm", "aten::baddbmm", "aten::addbmm"), 5),
+    "aten::_addmm_activation": 6,
+    "aten::_scaled_mm": 8,
+    "aten::linear": 3,
+}
+"""Arguments of products that are read: those after them are written (`out`) or no tensors."""
+
+
 def work_of(name: str, inputs: list[Input]) -> Work | None:
     """Work of a call of an operator; None without a formula, or where the inputs do not fit it."""
     formula = FORMULAS.get(name)
@@ -366,13 +376,13 @@ def _one(name: str, inputs: list[Input]) -> tuple[float, float, int]:
     work = work_of(name, inputs)
     if work is None:
         return np.nan, np.nan, -1
-    kinds = [each.type for each in inputs if each.shape]
+    read = [each for each in inputs[: _READ.get(name)] if each.shape]
+    kinds = [each.type for each in read]
     dtype = _DTYPE.get(kinds[0], "")
     sizes = [width(kind) or np.nan for kind in kinds]
-    shapes = [each.shape for each in inputs if each.shape]
-    read = sum(prod(shape) * size for shape, size in zip(shapes, sizes, strict=True))
+    moved = sum(prod(each.shape) * size for each, size in zip(read, sizes, strict=True))
     number = DTYPES.index(dtype) if dtype else -1
-    return float(work.flops), read + work.written * sizes[0], number
+    return float(work.flops), moved + work.written * sizes[0], number
 
 
 def device_work(

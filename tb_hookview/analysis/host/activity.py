@@ -342,7 +342,10 @@ def _evaluates_own_forward(host: HostRows, in_backward: Bool) -> bool | None:
     return bool(isin(unique(key[nodes]), key[forward]).mean() > _MOST)
 
 
-_OF_DEVICES = re.compile("cudnn(?!_is_acceptable)|miopen")
+_OF_DEVICES = re.compile(
+    "cudnn(?!_is_acceptable)|miopen|_thnn_fused_|_(efficient|flash)_attention_(for|back)ward|"
+    "_scaled_dot_product_(efficient_attention|flash_attention(?!_for_cpu))"
+)
 """In names of operators that no CPU runs; recurrent layers of the CPU ask whether cuDNN may."""
 _CPU_MEMORY = 0
 """torch's `DeviceType`."""

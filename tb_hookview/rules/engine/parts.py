@@ -30,7 +30,7 @@ from tb_hookview.arrays.types import (
     TimeSet,
     TreeRow,
 )
-from tb_hookview.formats import format_count, format_step
+from tb_hookview.formats import format_count, format_step, source_name
 from tb_hookview.rules.engine.rule import HostTime
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
@@ -230,10 +230,10 @@ class NamedRows(Struct, frozen=True, dict=True):
 
     @cached_property
     def texts(self) -> dict[int, str]:
-        """Distinct names, by index."""
+        """Distinct names, by index; mangled ones as `source_name` has them."""
         texts = self.strings.texts
         present = mask_of(self.name, len(texts))
-        return {name: texts[name] for name in np.flatnonzero(present).tolist()}
+        return {name: source_name(texts[name]) for name in np.flatnonzero(present).tolist()}
 
     @cached_property
     def _in_order(self) -> tuple[list[str], list[int]]:

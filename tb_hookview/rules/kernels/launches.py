@@ -145,7 +145,6 @@ TINY_KERNELS_LAUNCH_BOUND = Rule(
 _EAGER = (
     *("vectorized_elementwise_kernel", "unrolled_elementwise_kernel", " elementwise_kernel<"),
     *(":elementwise_kernel<", "elementwise_kernel_manual_unroll", "at::native::reduce_kernel"),
-    *("18elementwise_kernelI", "at6native13reduce_kernelI"),  # mangled
 )
 _FOLDED = ("bn_fw_inf", "BatchNormFwdInfer")
 """Batch norms of inference: their statistics are constants, so each value is scaled by itself."""

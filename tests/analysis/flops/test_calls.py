@@ -73,6 +73,22 @@ def test_an_operator_without_a_formula_has_what_runs_in_it(tmp_path: Path) -> No
     assert analysis.device_work.flops.tolist() == [2 * 6 * 8 * 5]
 
 
+def test_what_is_written_to_is_not_read(tmp_path: Path) -> None:
+    """`out` of `aten::mm`."""
+    picture = """
+        main ops   [aten::mm     ] [aten::mm out=1   ]
+        main calls    [go corr=1]     [go corr=2]
+        gpu  kernel       [gemm corr=1]    [gemm corr=2]
+        """
+    events = grid.events(picture, NAMES)
+    for event in events:
+        if event["cat"] == "cpu_op":
+            shapes = [[6, 8], [8, 5], [6, 5]][: 3 if "out" in event["args"] else 2]
+            event["args"] |= {"Input Dims": shapes, "Input type": ["float"] * len(shapes)}
+    analysis = load(grid.write(tmp_path / "t.json", events))
+    assert analysis.device_work.bytes.tolist() == [4 * (48 + 40 + 30)] * 2
+
+
 def test_an_operator_that_is_called_again_within_itself(tmp_path: Path) -> None:
     """That of all ranks calls itself on the part of this one."""
     picture = """

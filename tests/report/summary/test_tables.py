@@ -82,6 +82,7 @@ def test_products_of_a_device_that_was_not_recorded_have_no_rate(tmp_path: Path)
 def test_operators_of_a_device_prove_that_it_was_not_recorded(tmp_path: Path) -> None:
     """Advice for the CPU does not fit."""
     proven = report(tmp_path, CPU.replace("aten::addmm", "aten::cudnn_convolution"))
+    attends = CPU.replace("[aten::addmm   ", "[aten::_flash_attention_forward")
     launches = report(tmp_path, f"{CPU.rstrip()}\n    main calls  [cudaLaunchKernel corr=7]")
     events = grid.events(CPU)
     args = {"Device Type": 1, "Device Id": 0, "Addr": 1, "Bytes": 512, "Total Allocated": 512}
@@ -90,6 +91,7 @@ def test_operators_of_a_device_prove_that_it_was_not_recorded(tmp_path: Path) ->
     used = build_report(load(grid.write(tmp_path / "m.json", [*events, memory]))).data
     for data, why in (
         (proven, "the model ran on a device: record it too"),
+        (report(tmp_path, attends), "the model ran on a device: record it too"),
         (used, "the model ran on a device: record it too"),
         (launches, "the device was recorded: CUPTI was not loaded"),
     ):
