@@ -234,7 +234,8 @@ def _is_rare(late: Float, rank: int) -> bool:
 #     rank 2       [=waits=|= transfer =]
 #
 # All ranks leave together. So the rank with the shortest duration came last, its duration is the
-# transfer, and what another's is longer by, that rank waited.
+# transfer, and what another's is longer by, that rank waited. Not so where there is a root: it may
+# leave as soon as it has sent, so nobody is known to have come last.
 
 
 WAITED_NS = 100_000
@@ -249,7 +250,7 @@ class Waits(NamedTuple):
     alone: Nanoseconds
     """Time that each member waited, but not in one that its rank began earlier; shape (n,)."""
     last: Int
-    """The member that came last, -1 where none waited for it; shape (m,)."""
+    """The member that came last, -1 for unknown and where none waited for it; shape (m,)."""
     caused: Float
     """Mean wait of the other members, shape (m,)."""
 
@@ -260,7 +261,8 @@ def find_waits(members: Members) -> Waits:
     alone = _alone(members, wait)
     caused = members.mean_of_others(wait)
     shortest = np.where(wait == 0, np.arange(len(wait)), len(wait))
-    last = np.where(caused >= WAITED_NS, members.least(shortest), -1)
+    known = (caused >= WAITED_NS) & ~members.rooted
+    last = np.where(known, members.least(shortest), -1)
     return Waits(transfer, alone, last, caused)
 
 

@@ -162,22 +162,26 @@ class Clocks(NamedTuple):
 
 
 def find_clocks(ranks: int, members: Members) -> Clocks:
-    """Estimate the offsets of the clocks of some ranks, from one to those it shares some with."""
+    """Estimate the offsets of the clocks of some ranks, from one to those it shares some with.
+
+    By collectives with a root only where no others lead to a rank: their ends lie apart.
+    """
     offset, spread = np.full(ranks, np.nan), np.full(ranks, np.nan)
     if ranks:
         offset[0] = spread[0] = 0.0
     of_ranks, collective = members.of_ranks(max(ranks, 1)), members.collective
-    reached, compared = [0] if ranks else [], np.zeros(len(members), bool)
-    while reached and np.isnan(offset).any():
-        base = reached.pop()
-        own = of_ranks[base][~compared[collective[of_ranks[base]]]]
-        # all their ranks are known after this
-        compared[collective[own]] = True
-        for other, apart in _differences(members, own, collective[own], np.isnan(offset)):
-            low, middle, high = np.quantile(apart, [0.05, 0.5, 0.95])
-            offset[other] = offset[base] + middle
-            spread[other] = max(spread[base], (high - low) / 2)
-            reached.append(other)
+    for left_out in (members.rooted, ~members.rooted):
+        reached, compared = np.flatnonzero(~np.isnan(offset))[::-1].tolist(), left_out.copy()
+        while reached and np.isnan(offset).any():
+            base = reached.pop()
+            own = of_ranks[base][~compared[collective[of_ranks[base]]]]
+            # all their ranks are known after this
+            compared[collective[own]] = True
+            for other, apart in _differences(members, own, collective[own], np.isnan(offset)):
+                low, middle, high = np.quantile(apart, [0.05, 0.5, 0.95])
+                offset[other] = offset[base] + middle
+                spread[other] = max(spread[base], (high - low) / 2)
+                reached.append(other)
     return Clocks(offset, spread)
 
 

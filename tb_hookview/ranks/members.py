@@ -12,8 +12,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from tb_hookview.analysis.collectives.calls import ROOTED
 from tb_hookview.arrays.joins import index_of
-from tb_hookview.arrays.types import Float, Int, Nanoseconds
+from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
 from tb_hookview.ranks.map.summary import RankSummary
 
 
@@ -34,6 +35,9 @@ class Members(Struct, frozen=True):
     """Times of each by the clock of its rank, shape (n,)."""
     launch: Nanoseconds
     """When the host launched each, as in `RankSummary`, shape (n,)."""
+    rooted: Bool
+    """Collectives from one rank or to one, of which each rank leaves when its part is done; shape
+    (m,)."""
 
     def __len__(self) -> int:
         return len(self.first) - 1
@@ -89,7 +93,8 @@ class Members(Struct, frozen=True):
         order = np.argsort(by, kind="stable")
         moved = np.argsort(index_of(order, len(self))[self.collective], kind="stable")
         columns = (self.rank, self.index, self.start, self.end, self.launch)
-        return Members(_bounds(np.diff(self.first)[order]), *(column[moved] for column in columns))
+        first = _bounds(np.diff(self.first)[order])
+        return Members(first, *(column[moved] for column in columns), self.rooted[order])
 
 
 def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: Int) -> Members:
@@ -103,7 +108,9 @@ def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: 
     """
     order = np.lexsort((rank, collective))
     first, rank, index = _bounds(np.bincount(collective)), rank[order], index[order]
-    made = Members(first, rank, index, *(np.empty_like(index) for _ in range(3)))
+    kinds = [ranks[rank[at]].collectives.kind[index[at]] for at in first[:-1].tolist()]
+    rooted = np.array([kind in ROOTED for kind in kinds], bool)
+    made = Members(first, rank, index, *(np.empty_like(index) for _ in range(3)), rooted)
     for place, mine in enumerate(made.of_ranks(len(ranks)) if ranks else []):
         made.start[mine] = ranks[place].collectives.start[index[mine]]
         made.end[mine] = ranks[place].collectives.end[index[mine]]

@@ -100,7 +100,8 @@ class Collective(Struct, frozen=True, kw_only=True):
     in between, a rank that was late once comes as late to the next ones."""
     late_rank: int | None
     """The rank with the shortest duration: it came last. Null where the others waited too little
-    for that."""
+    for that, and of a collective with a root (broadcast, reduce, gather, scatter), whose ranks do
+    not leave together."""
     late_start_us: Us | None
     """Its start on that rank, on the clock of that rank's own trace."""
     late_module: str | None

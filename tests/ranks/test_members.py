@@ -23,7 +23,9 @@ def drawn(seed: int) -> Members:
         rows.append((ranks, end - random.integers(1000, 2_500_000, len(ranks)), end))
     first = np.concatenate([[0], np.cumsum([len(ranks) for ranks, *_ in rows])])
     rank, start, end = (np.concatenate(column) for column in zip(*rows, strict=True))
-    return Members(first, rank, np.zeros_like(rank), start, end, start)
+    rooted = np.random.default_rng(seed).random(COLLECTIVES) < 0.2
+    end = np.where(rooted.repeat(np.diff(first)) & (rank == 0), end - 500, end)
+    return Members(first, rank, np.zeros_like(rank), start, end, start, rooted)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -39,7 +41,9 @@ def test_waits_are_those_of_the_definition(seed: int) -> None:
         caused = sum(time - transfer for time in duration.values()) / (len(mine) - 1)
         assert waits.caused[collective] == pytest.approx(caused)
         last = min(duration, key=duration.__getitem__)
-        assert waits.last[collective] == (last if caused >= WAITED_NS else -1)
+        assert waits.last[collective] == (
+            last if caused >= WAITED_NS and not members.rooted[collective] else -1
+        )
         for each in mine:
             span = (int(members.start[each]), duration[each] - transfer, each)
             passed[int(members.rank[each])].append(span)
@@ -58,7 +62,8 @@ def test_clocks_are_apart_by_the_median_of_shared_ends(seed: int) -> None:
     for rank, collective, end in zip(
         members.rank.tolist(), members.collective.tolist(), members.end.tolist(), strict=True
     ):
-        ends[rank][collective] = end
+        if not members.rooted[collective]:
+            ends[rank][collective] = end
     for rank in range(1, RANKS):
         if shared := ends[0].keys() & ends[rank].keys():
             apart = [ends[rank][collective] - ends[0][collective] for collective in shared]
@@ -76,10 +81,19 @@ def test_ranks_without_a_shared_collective_have_no_offset() -> None:
         np.zeros(4, np.int64),
         np.array([5, 7, 5, 9]),
         np.zeros(4, np.int64),
+        np.zeros(2, bool),
     )
     clocks = find_clocks(5, members)
     assert clocks.offset[:2].tolist() == [0.0, 2.0]
     assert np.isnan(clocks.offset[2:]).all()
+
+
+def test_collectives_with_a_root_are_the_last_to_say_how_clocks_are_apart() -> None:
+    columns = (np.array([5, 90, 9, 15, 17]), np.zeros(5, np.int64))
+    first, rank = np.array([0, 3, 5]), np.array([0, 1, 2, 0, 1])
+    rooted = np.array([True, False])
+    members = Members(first, rank, *(np.zeros(5, np.int64),) * 2, *columns, rooted)
+    assert find_clocks(3, members).offset.tolist() == [0.0, 2.0, 4.0]
 
 
 def test_ordered_collectives_keep_their_members() -> None:

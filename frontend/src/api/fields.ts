@@ -137,7 +137,7 @@ export const Collective = {
     text: "The part of it that earlier collectives of the same ranks have not shown: where no host waits in between, a rank that was late once comes as late to the next ones.",
   },
   late_rank: {
-    text: "The rank with the shortest duration: it came last. Null where the others waited too little for that.",
+    text: "The rank with the shortest duration: it came last. Null where the others waited too little for that, and of a collective with a root (broadcast, reduce, gather, scatter), whose ranks do not leave together.",
   },
   late_start_us: {
     unit: "us",

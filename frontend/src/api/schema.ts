@@ -182,7 +182,7 @@ export interface Collective {
   wait_us: number;
   /** The part of it that earlier collectives of the same ranks have not shown: where no host waits in between, a rank that was late once comes as late to the next ones. */
   new_wait_us: number;
-  /** The rank with the shortest duration: it came last. Null where the others waited too little for that. */
+  /** The rank with the shortest duration: it came last. Null where the others waited too little for that, and of a collective with a root (broadcast, reduce, gather, scatter), whose ranks do not leave together. */
   late_rank: number | null;
   /** Its start on that rank, on the clock of that rank's own trace. */
   late_start_us: number | null;

@@ -56,6 +56,7 @@ _KINDS = (
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
 
 POINT_TO_POINT = ("send", "recv")
+ROOTED = frozenset({"broadcast", "reduce", "gather", "scatter"})
 
 BUS_FACTOR: dict[str, Callable[[int], float]] = {
     "all_reduce": lambda ranks: 2 * (ranks - 1) / ranks,

@@ -215,8 +215,8 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
         for operators, time in sorted(times.items(), key=lambda item: -item[1])
         if operators and time
     ]
-    whole = any(row.region is not None for row in rows)
-    part = "most of it" if whole else "most of the kernels that it generated"
+    alone = all(row.generated and row.region is None for row in rows)
+    part = "most of the kernels that it generated" if alone else "most of it"
     largest = f"; {part} {', '.join(most[:LUMPS])} {report.per_step.scope}" if most else ""
     said = [*([without] if unknown else []), f"not broken down by module{largest}"]
     return [
