@@ -21,7 +21,7 @@ from tb_hookview.rules.evidence.devices import (
     misaligned,
     of_convolutions,
 )
-from tb_hookview.rules.evidence.host import Inputs, inputs_of, with_inputs
+from tb_hookview.rules.evidence.host import Inputs, inputs_of, with_inputs, with_value
 
 # Attention computed by its parts, where one fused kernel would do.
 
@@ -135,6 +135,8 @@ ATTENTION_UNFUSED = Rule(
 
 _CONVOLUTION = ("aten::conv1d", "aten::conv2d", "aten::conv3d")
 _ADDED = ("aten::add", "aten::add_")
+_TRAINING = 5
+"""Place of that argument of `aten::batch_norm`."""
 
 
 def _find_conv_bias_before_bn(context: Context) -> Iterator[Occurrence]:
@@ -161,7 +163,9 @@ def _biases(context: Context) -> Bool:
     """Rows that add the bias of a convolution which a batch norm follows."""
     normed = np.zeros(len(context.call_tree), bool)
     outer = np.flatnonzero(context.rows.named(*_CONVOLUTION) & context.rows.counted)
-    normed[outer] = context.rows.named("aten::batch_norm")[_following(context, outer)]
+    norms = context.rows.named("aten::batch_norm")
+    norms &= ~with_value(context, norms, _TRAINING, "False")  # it subtracts a mean of long ago
+    normed[outer] = norms[_following(context, outer)]
     parent = context.call_tree.parent
     adds = context.rows.named(*_ADDED) & (parent >= 0) & context.rows.inside(normed)
     return np.asarray(adds & context.rows.named("aten::_convolution")[parent])
@@ -191,7 +195,7 @@ CONV_BIAS_BEFORE_BN = Rule(
     family="kernels",
     title="Convolution bias before batch norm has no effect",
     description="aten::_convolution adds a bias in a separate kernel, and the next operator is "
-    "aten::batch_norm.",
+    "aten::batch_norm, in training as far as its inputs were recorded.",
     fix="Create convolutions that feed a batch norm with bias=False.",
     reference="PyTorch, Performance Tuning Guide: disable bias for convolutions before batch norm",
     find=_find_conv_bias_before_bn,

@@ -8,13 +8,14 @@ import msgspec
 import numpy as np
 
 from tb_hookview.analysis.host.rows import Call
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import Direction
+from tb_hookview.rules.evidence.host import with_value
 from tb_hookview.rules.evidence.traffic import (
     FASTER_PINNED,
     SIZES,
@@ -90,6 +91,8 @@ SYNC_BOOL_BRANCH = Rule(
 _INDEXING = ("aten::index", "aten::index_put_", "aten::index_put", "aten::_index_put_impl_")
 _SLICES = ("aten::slice", "aten::select", "aten::narrow")
 _READS_SYNC_HOST_INDEX_OR_SLICE = ("aten::item", "aten::_local_scalar_dense")
+_BOUND = 2
+"""Place of the first bound among the arguments of these."""
 _INDICES = "Create index tensors on the device once and reuse them, by index_select or gather."
 _LENGTHS = (
     "Keep lengths as Python numbers from the data pipeline on. Replace slices whose bound is on "
@@ -118,7 +121,10 @@ def _bounds(context: Context) -> Bool:
     soon = lookup(call_tree.start, following) - lookup(call_tree.end, read) <= _AT_ONCE_NS
     module = context.analysis.attribution.row_module[syncs.row]
     in_model = (module >= 0) | (len(context.analysis.modules) == 0)
-    return np.asarray((read >= 0) & syncs.named(following, *_SLICES) & soon & in_model)
+    bounds = (read >= 0) & syncs.named(following, *_SLICES) & soon & in_model
+    slices = mask_of(following[bounds], len(call_tree))
+    constant = with_value(context, slices, _BOUND, "-1")  # not what was read
+    return np.asarray(bounds & ~constant[following])
 
 
 def _find_host_index_or_slice(context: Context) -> Iterator[Occurrence]:

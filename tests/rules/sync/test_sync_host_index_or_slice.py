@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grid
+import pytest
+from rules import drawn
 from rules.drawn import causes, findings
 
 from tb_hookview import markers
+from tb_hookview.loading import load
+from tb_hookview.report.build import build_report
 
+CAUSE = "sync-host-index-or-slice"
 NAMES = {"fc": markers.encode("forward", "fc", "Linear"), "slice": "aten::slice"}
 
 
@@ -42,6 +48,23 @@ def test_a_bound_that_comes_from_the_device(tmp_path: Path) -> None:
     (finding,) = found["sync-host-index-or-slice"]
     assert (finding.module, finding.confidence) == ("fc", "medium")
     assert finding.fix.startswith("Keep lengths")
+
+
+@pytest.mark.parametrize(("bound", "cause"), [("-1", "sync-scalar-item"), ("7", CAUSE)])
+def test_the_last_of_something_was_not_read(bound: str, cause: str, tmp_path: Path) -> None:
+    """`counts[-1].item()` reads a value; the constant is none of a tensor's."""
+    picture = """
+        main ops   [fc                                         ]
+        main ops    [aten::item         ]   [aten::slice]
+        main calls    [wait corr=6 ]
+        """
+    events = grid.events(picture, {**drawn.NAMES, **NAMES})
+    for event in events:
+        if event["name"] == "aten::slice":
+            inputs = {"Input Dims": [[8], [], []], "Input type": ["float", "Scalar", "Scalar"]}
+            event["args"] |= {**inputs, "Concrete Inputs": ["", "0", bound]}
+    report = build_report(load(grid.write(tmp_path / "t.json", events)))
+    assert [sync.cause for sync in report.data.syncs] == [cause]
 
 
 def test_a_slice_that_a_coarse_clock_begins_before_the_read_ends(tmp_path: Path) -> None:
