@@ -325,7 +325,7 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
             wasted=np.flatnonzero(able),
             saved=(1 - part) * (1 - 1 / faster) + part * BYTES,
             examples=context.device_events.starts(able),
-            caveats=(f"Assumes that such kernels become {faster:.1f} times as fast.",),
+            caveats=(_assumed(faster, part),),
             title="Tensor cores are used by some products only" if tf32 else "",
             fix=fix,
         )
@@ -345,6 +345,15 @@ def _memory(us: float) -> str:
     return (
         f"; {format_us(us)} of it is bound by memory, as products with a vector are" if us else ""
     )
+
+
+def _assumed(faster: float, part: float) -> str:
+    """Caveat on kernels of which that part of the time is bound by memory."""
+    assumes, read_less = "Assumes that such kernels become {:.1f} times as fast", 1 / (1 - BYTES)
+    if part == 1:
+        return f"{assumes.format(read_less)}: they read that much less."
+    others = f", those bound by memory {read_less:.1f} times" if part else ""
+    return f"{assumes.format(faster)}{others}."
 
 
 def _open(unknown_us: float) -> str:
