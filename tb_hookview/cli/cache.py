@@ -42,7 +42,9 @@ def cache(context: click.Context) -> None:
 def clear() -> None:
     """Remove all entries; other files in the folder stay."""
     removed = _opened().clear()
-    click.echo(f"removed {_entries(removed.entries)}, {_size(removed.bytes)}")
+    click.echo(
+        f"removed {format_count(removed.entries, 'entry', 'entries')}, {_size(removed.bytes)}"
+    )
 
 
 @cache.command(short_help="Read traces into the cache.")
@@ -115,10 +117,6 @@ def _opened() -> Cache:
         return Cache(folder(), limit())
     except RuntimeError:
         raise UsageError(f"there is no home folder; name a folder in {VARIABLE}") from None
-
-
-def _entries(number: int) -> str:
-    return "1 entry" if number == 1 else f"{number:,} entries"
 
 
 def _size(size: int) -> str:

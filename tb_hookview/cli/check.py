@@ -10,7 +10,7 @@ import click
 
 from tb_hookview.cli import BAD_INPUT
 from tb_hookview.cli.analyze import read
-from tb_hookview.cli.options import step_option, worker_option
+from tb_hookview.cli.options import Decorator, step_option, worker_option
 from tb_hookview.cli.terminal import progress
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_against, format_us, printable
@@ -71,30 +71,28 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
         return ("" if path == "." else path), Limit(0, 100).convert(number, param, ctx)
 
 
+def _number(option: str, text: str) -> Decorator:
+    return click.option(option, metavar="N", type=click.IntRange(0), help=text)
+
+
+def _percent(option: str, text: str) -> Decorator:
+    return click.option(option, metavar="P", type=Limit(0, 100), help=text)
+
+
+def _time(option: str, text: str) -> Decorator:
+    return click.option(option, metavar="X", type=Limit(0), help=text)
+
+
 @click.command(short_help="Check a trace against limits.")
 @click.argument("path")
-@click.option(
-    "--max-backward-syncs", metavar="N", type=click.IntRange(0), help="Syncs in the backward pass."
-)
-@click.option("--max-syncs", metavar="N", type=click.IntRange(0), help="Syncs in all phases.")
-@click.option(
-    "--max-sync-us",
-    metavar="X",
-    type=Limit(0),
-    help="Time the host is blocked in syncs, microseconds.",
-)
-@click.option(
+@_number("--max-backward-syncs", "Syncs in the backward pass.")
+@_number("--max-syncs", "Syncs in all phases.")
+@_time("--max-sync-us", "Time the host is blocked in syncs, microseconds.")
+@_percent(
     "--max-unattributed-percent",
-    metavar="P",
-    type=Limit(0, 100),
-    help="Share of the backward time that belongs to no module and no annotation.",
+    "Share of the backward time that belongs to no module and no annotation.",
 )
-@click.option(
-    "--max-idle-percent",
-    metavar="P",
-    type=Limit(0, 100),
-    help="Share of the steps that the devices are idle.",
-)
+@_percent("--max-idle-percent", "Share of the steps that the devices are idle.")
 @click.option(
     "--max-module-percent",
     "modules",
@@ -103,21 +101,12 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     multiple=True,
     help="Share of the backward time of a module, including children; may be repeated.",
 )
-@click.option(
+@_percent(
     "--max-rank-wait-percent",
-    metavar="P",
-    type=Limit(0, 100),
-    help="Share of the steps that ranks of the run in PATH wait for each other.",
+    "Share of the steps that ranks of the run in PATH wait for each other.",
 )
-@click.option(
-    "--max-stragglers",
-    metavar="N",
-    type=click.IntRange(0),
-    help="Stragglers of the run in PATH.",
-)
-@click.option(
-    "--max-step-ms", metavar="X", type=Limit(0), help="Median of the measured steps, milliseconds."
-)
+@_number("--max-stragglers", "Stragglers of the run in PATH.")
+@_time("--max-step-ms", "Median of the measured steps, milliseconds.")
 @click.option(
     "--max-regression",
     metavar="P",
@@ -125,18 +114,8 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     help="How much longer the median step may be than that of --baseline, such as 5%.",
 )
 @click.option("--baseline", metavar="TRACE", help="The trace that --max-regression compares with.")
-@click.option(
-    "--max-slow-steps-percent",
-    metavar="P",
-    type=Limit(0, 100),
-    help="Share of slow steps of the watched training run in PATH.",
-)
-@click.option(
-    "--max-slow-ranks",
-    metavar="N",
-    type=click.IntRange(0),
-    help="Slow ranks of the watched training run in PATH.",
-)
+@_percent("--max-slow-steps-percent", "Share of slow steps of the watched training run in PATH.")
+@_number("--max-slow-ranks", "Slow ranks of the watched training run in PATH.")
 @worker_option
 @step_option
 def check(

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from tb_hookview.after_import import after_import
+from tb_hookview.cli.options import module_option, number_option, script_arguments
 from tb_hookview.cli.script import (
-    AfterImport,
     own_traceback,
     require_torch,
     run_module,
@@ -36,14 +37,8 @@ FORMATS = ("text", "json", "markdown", "sarif", "github")
     short_help="Find syncs of a script without a GPU.",
     context_settings={"allow_interspersed_args": False},
 )
-@click.option("-m", "as_module", is_flag=True, help="SCRIPT is a module, as with python -m.")
-@click.option(
-    "--steps",
-    default=4,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Optimizer steps after which the script is stopped.",
-)
+@module_option
+@number_option("--steps", 4, "Optimizer steps after which the script is stopped.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; short for --format json.")
 @click.option(
     "--format", "form", default="text", show_default=True, type=click.Choice(FORMATS),
@@ -61,12 +56,9 @@ FORMATS = ("text", "json", "markdown", "sarif", "github")
     type=click.Path(path_type=Path, dir_okay=False),
     help="Allowed syncs, each with a reason; exit 1 if an entry matches nothing.",
 )
-@click.option(
-    "--devices", default=1, show_default=True, type=click.IntRange(1), help="CUDA devices."
-)
+@number_option("--devices", 1, "CUDA devices.")
 @click.option("--force", is_flag=True, help="Run even if this machine has a GPU.")
-@click.argument("script")
-@click.argument("arguments", metavar="[ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
+@script_arguments
 def dry_run(
     as_module: bool,
     steps: int,
@@ -189,7 +181,7 @@ class _Session:
         """
         if self._allow is not None and not self._allow.is_file():
             raise UsageError(f"{self._allow}: no such file of allowed syncs")
-        AfterImport("torch", partial(self._begin, finish)).install()
+        after_import("torch", partial(self._begin, finish))
         try:
             with self._opened:
                 (run_module if as_module else run_script)(script, arguments)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from tb_hookview.addresses.text import is_address
+from tb_hookview.after_import import after_import
+from tb_hookview.cli.options import module_option, number_option, script_arguments
 from tb_hookview.cli.script import (
-    AfterImport,
     CannotRunError,
     own_traceback,
     require_torch,
@@ -54,35 +55,20 @@ def _parse_ranks(
     short_help="Record a training script.",
     context_settings={"allow_interspersed_args": False},
 )
-@click.option("-m", "as_module", is_flag=True, help="SCRIPT is a module, as with python -m.")
+@module_option
 @click.option(
     "--logdir",
     type=_Folder(path_type=Path, file_okay=False),
     help="Folder or address (s3://...) to record into.  [default: runs/<name of the script>]",
 )
-@click.option(
-    "--wait",
-    default=3,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Steps before the recording; at least one, to find the model.",
-)
-@click.option(
-    "--warmup",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Steps recorded and discarded, while the profiler warms up.",
-)
-@click.option(
-    "--active", default=3, show_default=True, type=click.IntRange(1), help="Steps to record."
-)
-@click.option(
+@number_option("--wait", 3, "Steps before the recording; at least one, to find the model.")
+@number_option("--warmup", 1, "Steps recorded and discarded, while the profiler warms up.")
+@number_option("--active", 3, "Steps to record.")
+@number_option(
     "--repeat",
-    default=1,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Number of recordings, one file each; 0 repeats until the script ends.",
+    1,
+    "Number of recordings, one file each; 0 repeats until the script ends.",
+    least=0,
 )
 @click.option(
     "--markers",
@@ -106,8 +92,7 @@ def _parse_ranks(
 )
 @click.option("--with-stack", is_flag=True, help="Record Python stacks.")
 @click.option("--with-shapes", is_flag=True, help="Record the shapes of inputs.")
-@click.argument("script")
-@click.argument("arguments", metavar="[ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
+@script_arguments
 def run(
     as_module: bool, script: str, arguments: tuple[str, ...], logdir: Path | str | None, **plan: Any
 ) -> None:
@@ -119,7 +104,7 @@ def run(
     """
     require_torch("run records with PyTorch")
     recording = _Recording({**plan, "logdir": logdir or Path("runs", _name(script, as_module))})
-    AfterImport("torch", recording.begin).install()
+    after_import("torch", recording.begin)
     try:
         _run_to_its_end(run_module if as_module else run_script, script, arguments, recording.end)
     except CannotRunError as error:

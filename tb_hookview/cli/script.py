@@ -6,8 +6,7 @@ import importlib.util
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
-from importlib.abc import MetaPathFinder
+from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -116,45 +115,3 @@ _STARTERS = {
     "importlib._bootstrap",
 }
 """Modules whose frames lie between the interpreter and the script."""
-
-
-class AfterImport(MetaPathFinder):
-    """Calls a function once a module has been imported, whoever imports it first.
-
-    Importing it beforehand would be too early: what a script sets in the environment before it
-    imports torch (`OMP_NUM_THREADS`, for example) must have its effect.
-    """
-
-    def __init__(self, name: str, then: Callable[[], None]) -> None:
-        self._name = name
-        self._then = then
-
-    def install(self) -> None:
-        """Wait for the import; call the function at once if the module is loaded."""
-        if self._name in sys.modules:
-            self._then()
-        else:
-            sys.meta_path.insert(0, self)
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Find the module as the other finders do, with a loader that calls the function."""
-        if name != self._name:
-            return None
-        others = (finder for finder in list(sys.meta_path) if finder is not self)
-        specs = (finder.find_spec(name, path, target) for finder in others)
-        spec = next((spec for spec in specs if spec is not None), None)
-        if spec is not None and spec.loader is not None:
-            loader: Any = spec.loader
-            execute = loader.exec_module
-
-            def exec_module(module: ModuleType) -> None:
-                del loader.exec_module
-                execute(module)
-                if self in sys.meta_path:
-                    sys.meta_path.remove(self)
-                    self._then()
-
-            loader.exec_module = exec_module
-        return spec

@@ -15,12 +15,12 @@ from tb_hookview.comparison.sides import (
     RowPair,
     StepMeans,
     each,
+    ids,
     module_numbers,
     on_both,
     pair,
     pair_modules,
     pair_up,
-    row_id,
     rows_of,
     same_place,
     spread_pair,
@@ -140,11 +140,8 @@ def _sync_change(
     blocked = both(_SyncGroup.blocked_us)
     idle = both(_SyncGroup.device_idle_us)
     stayed = bool(base and other and (base.module, base.place) == (other.module, other.place))
-    before, after = base.syncs[0].id if base else None, other.syncs[0].id if other else None
     return SyncChange(
-        id=row_id(before, after),
-        base_id=before,
-        other_id=after,
+        **ids(base.syncs[0] if base else None, other.syncs[0] if other else None),
         cause=present.cause,
         status=status_of(base, other, moved=not stayed, pairs=(count, blocked, idle)),
         base_site=base.site if base else None,
@@ -176,11 +173,8 @@ def _kernel_change(
         # It may be among those that were left out, so what changed is not known.
         count, total = (msgspec.structs.replace(pair, change=None) for pair in (count, total))
         status = "unlisted"
-    before, after = base.id if base else None, other.id if other else None
     return KernelChange(
-        id=row_id(before, after),
-        base_id=before,
-        other_id=after,
+        **ids(base, other),
         name=present.name,
         kind=present.kind,
         event=present.event,
@@ -228,11 +222,8 @@ def _finding_change(
     gain = on_both(left, right, before, after, lambda _, finding: finding.gain_us_per_step)
     once = on_both(left, right, before, after, lambda _, finding: finding.once_us)
     stayed = bool(before and after and before.where == after.where)
-    before_id, after_id = before.id if before else None, after.id if after else None
     return FindingChange(
-        id=row_id(before_id, after_id),
-        base_id=before_id,
-        other_id=after_id,
+        **ids(before, after),
         rule=present.finding.rule,
         title=present.finding.title,
         fix=present.finding.fix,
@@ -422,7 +413,6 @@ def _module(
         found = on_both(left, right, base, other, number)
         return found if known else msgspec.structs.replace(found, change=None)
 
-    before, after = base.id if base else None, other.id if other else None
     forward = both(lambda r, m: r.work(m.forward))
     backward = both(lambda r, m: r.work(m.backward))
     syncs = both(lambda r, m: r.per_step(m.sync.count))
@@ -430,9 +420,7 @@ def _module(
     moved = base is not None and other is not None and not same_place(base, other)
     pairs = (forward, backward, syncs, blocked)
     return ModuleChange(
-        id=row_id(before, after),
-        base_id=before,
-        other_id=after,
+        **ids(base, other),
         path=present.path,
         module_class=present.module_class,
         status=status_of(base, other, moved=moved, pairs=pairs) if known else "unknown",

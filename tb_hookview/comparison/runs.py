@@ -12,9 +12,9 @@ from msgspec.structs import asdict
 from tb_hookview.comparison.sides import (
     Keys,
     each,
+    ids,
     pair,
     pair_up,
-    row_id,
     rows_of,
     status_of,
 )
@@ -62,13 +62,10 @@ def _ranks(base: Run, other: Run) -> Iterable[RankChange]:
     left, right = ({row.rank: row for row in run.ranks} for run in (base, other))
     for rank in sorted(left.keys() | right.keys()):
         before, after = left.get(rank), right.get(rank)
-        ids = (before.id if before else None), (after.id if after else None)
         times = _times([before] if before else [], [after] if after else [])
         pairs = asdict(times).values()
         yield RankChange(
-            id=row_id(*ids),
-            base_id=ids[0],
-            other_id=ids[1],
+            **ids(before, after),
             rank=rank,
             status=status_of(before, after, moved=False, pairs=pairs),
             times=times,

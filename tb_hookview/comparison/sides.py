@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from statistics import median
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -210,10 +210,11 @@ def rows_of(
     )
 
 
-def row_id(base_id: int | str | None, other_id: int | str | None) -> str:
-    """Id of a row of the comparison, from its ids in both reports."""
-    base, other = ("" if number is None else number for number in (base_id, other_id))
-    return f"{base}|{other}"
+def ids(base: Any, other: Any) -> dict[str, Any]:
+    """Ids of a row of the comparison: its own, and those of its rows in both reports."""
+    found = tuple(None if row is None else row.id for row in (base, other))
+    whole = "|".join("" if number is None else str(number) for number in found)
+    return {"id": whole, "base_id": found[0], "other_id": found[1]}
 
 
 def each(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from msgspec.structs import asdict
@@ -10,6 +10,17 @@ from msgspec.structs import asdict
 from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.formats import format_count
+
+_MEANS = (
+    *("duration_us", "forward_us", "backward_us", "optimizer_us", "data_us", "other_us"),
+    *("device_busy_us", "device_idle_us", "communication_wait_us"),
+)
+"""Fields of steps."""
+_SHARES = (
+    *("backward_device_us", "forward_device_us", "optimizer_device_us"),
+    *("communication_device_us", "unplaced_graph_us"),
+)
+"""Fields of totals."""
 
 
 def per_step(
@@ -24,9 +35,6 @@ def per_step(
     """
     steps = selection.analysis.steps
 
-    def mean(pick: Callable[[schema.Step], float | None]) -> float | None:
-        return _mean([pick(row) for row in rows])
-
     def share(total: float | None) -> float | None:
         return None if total is None or not rows else total / len(rows)
 
@@ -37,27 +45,15 @@ def per_step(
         marked=steps.marked,
         chosen=selection.by_name,
         text=steps_text(selection),
-        duration_us=mean(lambda step: step.duration_us),
-        forward_us=mean(lambda step: step.forward_us),
-        backward_us=mean(lambda step: step.backward_us),
-        optimizer_us=mean(lambda step: step.optimizer_us),
-        data_us=mean(lambda step: step.data_us),
-        other_us=mean(lambda step: step.other_us),
-        device_busy_us=mean(lambda step: step.device_busy_us),
-        device_idle_us=mean(lambda step: step.device_idle_us),
+        **{field: _mean([getattr(row, field) for row in rows]) for field in _MEANS},
+        **{field: share(getattr(totals, field)) for field in _SHARES},
         idle=mean_idle(rows),
         device_us=share(_whole(totals.device_us_by_kind.values(), rows)),
-        backward_device_us=share(totals.backward_device_us),
-        forward_device_us=share(totals.forward_device_us),
-        optimizer_device_us=share(totals.optimizer_device_us),
-        communication_device_us=share(totals.communication_device_us),
         device_us_by_kind={
             kind: us / len(rows) for kind, us in totals.device_us_by_kind.items() if rows
         },
         sync_count=share(count),
         sync_blocked_us=share(blocked),
-        communication_wait_us=mean(lambda step: step.communication_wait_us),
-        unplaced_graph_us=share(totals.unplaced_graph_us),
     )
 
 

@@ -7,26 +7,21 @@ data loading, data movement, memory, host, launches. Rules that no trace can sho
 from __future__ import annotations
 
 from tb_hookview.rules.compile import graphs, recompilation
-from tb_hookview.rules.data import copies, loading, pin_memory_inline
+from tb_hookview.rules.data import copies, loading
 from tb_hookview.rules.distributed import collectives, data_parallel
 from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.host import (
-    custom_operator,
+    cpu,
     debug_apis_on,
     ensemble_loop,
-    garbage_collection,
-    graph_pause,
     host_work,
-    kernel_first_use,
-    launch_queue_shallow,
+    launching,
     operator_loop,
-    parametrization_repeated,
     python_time,
-    repeated_backward,
+    repeated,
     slow_sibling,
-    threads_oversubscribed,
 )
-from tb_hookview.rules.kernels import channels_last_on_cpu, indexing, launches, layers
+from tb_hookview.rules.kernels import indexing, launches, layers
 from tb_hookview.rules.memory import allocator, held, recomputation
 from tb_hookview.rules.optimizer import updates
 from tb_hookview.rules.precision import products
@@ -145,7 +140,7 @@ RULES: tuple[Rule, ...] = (
     copies.H2D_PINNED_BUT_BLOCKING,
     copies.H2D_NONBLOCKING_UNPINNED,
     copies.H2D_NOT_OVERLAPPED,
-    pin_memory_inline.RULE,
+    loading.PIN_MEMORY_INLINE,
     layers.CONVOLUTION_BENCHMARK,
     values.SYNC_IN_OPERATOR,
     # memory
@@ -158,13 +153,13 @@ RULES: tuple[Rule, ...] = (
     held.GRADIENTS_KEPT,
     held.GRAPH_WITHOUT_BACKWARD,
     # host
-    kernel_first_use.RULE,
-    garbage_collection.RULE,
+    launching.KERNEL_FIRST_USE,
+    cpu.GARBAGE_COLLECTION,
     operator_loop.RULE,
     ensemble_loop.RULE,
-    repeated_backward.RULE,
-    parametrization_repeated.RULE,
-    threads_oversubscribed.RULE,
+    repeated.REPEATED_BACKWARD,
+    repeated.PARAMETRIZATION_REPEATED,
+    cpu.THREADS_OVERSUBSCRIBED,
     # kernels, optimizer, precision, compile, distributed
     indexing.PYTHON_LOOP_OVER_BATCH,
     updates.OPTIMIZER_SINGLE_TENSOR,
@@ -173,13 +168,13 @@ RULES: tuple[Rule, ...] = (
     python_time.RULE,
     graphs.GRAPH_BREAK,
     graphs.GUARD_CHECKS,
-    graph_pause.RULE,
+    launching.GRAPH_PAUSE,
     collectives.COLLECTIVE_PER_PARAMETER,
     data_parallel.DDP_BUCKET_OR_UNUSED,
     launches.TINY_KERNELS_LAUNCH_BOUND,
     layers.ATTENTION_UNFUSED,
     layers.CONV_LAYOUT_TRANSPOSE,
-    channels_last_on_cpu.RULE,
+    layers.CHANNELS_LAST_ON_CPU,
     layers.CONV_BIAS_BEFORE_BN,
     indexing.INDEX_PUT_SORT_KERNELS,
     products.FP64_KERNELS,
@@ -195,11 +190,11 @@ RULES: tuple[Rule, ...] = (
     collectives.SYNC_BATCHNORM,
     collectives.COMM_EXPOSED,
     slow_sibling.RULE,
-    custom_operator.RULE,
+    cpu.CUSTOM_OPERATOR,
     # what is left of the gaps
     loading.STEP_OUTLIER,
     host_work.RULE,
-    launch_queue_shallow.RULE,
+    launching.LAUNCH_QUEUE_SHALLOW,
     launches.GPU_LOW_UTILIZATION,
     *ADVICE,
 )

@@ -19,8 +19,8 @@ from torch.optim.optimizer import (
 )
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from tb_hookview.after_import import after_import
 from tb_hookview.recorder.compiled.compilation import guarded
-from tb_hookview.recorder.compiled.imports import once_imported
 from tb_hookview.recorder.compiled.inlined import hide
 from tb_hookview.watching.clock import BACKWARD, DATA, NO_THREAD, OPTIMIZER, StepClock
 
@@ -36,7 +36,7 @@ def begin(look: Look) -> None:
     """Call a function with the code of each frame, and its guards if it was traced before."""
     global _look
     _look = look
-    once_imported(_TRANSLATOR, lambda: guarded(_install_compiling))
+    after_import(_TRANSLATOR, lambda: guarded(_install_compiling))
 
 
 def end() -> None:

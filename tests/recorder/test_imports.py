@@ -13,7 +13,7 @@ import pytest
 import tb_hookview
 
 FOLDER = Path(tb_hookview.__file__).parent / "recorder"
-OURS = ("recorder", "markers", "errors", "addresses")
+OURS = ("recorder", "after_import", "markers", "errors", "addresses")
 """The last imports fsspec where a recording is written to an address, and nothing before."""
 ALLOWED = {"torch", *(f"tb_hookview.{part}" for part in OURS)}
 

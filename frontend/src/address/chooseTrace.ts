@@ -16,31 +16,20 @@ export function chooseTrace(runs: Runs, place: Place, remembered: string | null)
     place.run === null
       ? (filled.find(({ name }) => name === remembered) ?? newestRun(filled))
       : filled.find(({ name }) => name === place.run);
-  if (run === undefined)
-    return missing(
-      "run",
-      place.run,
-      filled.map(({ name }) => name),
-    );
+  if (run === undefined) return missing("run", place.run, filled.map(nameOf));
   const workers = run.workers.filter((worker) => worker.traces.length > 0);
   const worker =
     place.worker === null ? workers[0] : workers.find(({ name }) => name === place.worker);
-  if (worker === undefined) {
-    return missing(
-      "worker",
-      place.worker,
-      workers.map(({ name }) => name),
-    );
-  }
+  if (worker === undefined) return missing("worker", place.worker, workers.map(nameOf));
   const trace =
     place.trace === null ? worker.traces[0] : worker.traces.find(({ id }) => id === place.trace);
-  if (trace === undefined)
-    return missing(
-      "trace",
-      place.trace,
-      worker.traces.map(({ id }) => id),
-    );
+  const ids = worker.traces.map(({ id }) => id);
+  if (trace === undefined) return missing("trace", place.trace, ids);
   return { found: true, run, worker, trace };
+}
+
+function nameOf({ name }: { name: string }): string {
+  return name;
 }
 
 /** The run with the newest trace; the first of those that are equally new. */

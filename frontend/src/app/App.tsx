@@ -27,7 +27,7 @@ export function App(): ReactElement {
   if (value === null && error !== null) return <ErrorCard error={error} onRetry={refresh} />;
   if (value === null) return <div className="state" role="status" aria-label="Loading" />;
   if (value.dry_run !== null) return <DryRunPage file={value.dry_run} />;
-  const choice = chooseTrace(value, place, rememberedRun());
+  const choice = chooseTrace(value, place, readStored(RUN));
   if (choice === null) return <Empty listed={value} onRetry={refresh} />;
   if (!choice.found) return <Missing choice={choice} />;
   return <TracePage runs={runs} listed={value} choice={choice} />;
@@ -48,7 +48,7 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
   const step = stepsOf(place);
   const target = useMemo((): Target => ({ run, worker, trace, step }), [run, worker, trace, step]);
   useEffect(() => {
-    rememberRun(run);
+    store(RUN, run);
   }, [run]);
   const reports = useReports(target, place.step, `${modified} ${bytes}`);
   const { whole, means } = reports;
@@ -115,16 +115,8 @@ function pageTitle(view: string, run: string): string {
   return `${view} · \u2068${clip(run, MOST)}\u2069 · HookView`;
 }
 
+/** Under this the name of the run looked at last is stored. */
 const RUN = "run";
-
-/** Name of the run looked at last. */
-function rememberedRun(): string | null {
-  return readStored(RUN);
-}
-
-function rememberRun(name: string): void {
-  store(RUN, name);
-}
 
 /** A dry run in the place of traces: its syncs are all that there is. */
 function DryRunPage({ file }: { file: string }): ReactElement {

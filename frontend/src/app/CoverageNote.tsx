@@ -12,6 +12,7 @@ import {
 import { backwardTotal, backwardUnknown, divisor, measureOf } from "../report/measures";
 import { clip, count, counted, duration, percent } from "../text/formats";
 import { over } from "../text/numbers";
+import { Warning } from "../views/summary/Quality";
 
 /** Below this share too much is unknown to judge modules by what is known. */
 const WORTH_A_LOOK = 0.9;
@@ -62,10 +63,7 @@ export function CoverageNote({ report }: { report: ReportData }): ReactElement {
         ) : (
           <ul className="notes">
             {report.trace.warnings.map((warning) => (
-              <li key={warning.code}>
-                <bdi>{clip(warning.message, 500)}</bdi>
-                {warning.count > 1 && <span className="muted"> ({count(warning.count)})</span>}
-              </li>
+              <Warning key={warning.id} warning={warning} />
             ))}
           </ul>
         )}

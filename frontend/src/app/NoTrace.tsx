@@ -1,11 +1,10 @@
-import { type ReactElement, useRef, useState } from "react";
+import { type ReactElement, useState } from "react";
 
 import type { Choice } from "../address/chooseTrace";
 import { START } from "../address/place";
 import type { Runs } from "../api/schema";
-import { CopyButton } from "../components/controls";
 import { usePlace } from "../parts/services";
-import { RecordSnippet } from "../parts/states";
+import { RecordSnippet, Snippet } from "../parts/states";
 import { count, counted } from "../text/formats";
 
 interface EmptyProps {
@@ -15,8 +14,6 @@ interface EmptyProps {
 
 /** No trace anywhere: what to do, exactly. */
 export function Empty({ listed, onRetry }: EmptyProps): ReactElement {
-  const source = useRef<HTMLPreElement>(null);
-  const command = `tensorboard --logdir runs`;
   return (
     <div className="state wide">
       <h1>No traces yet</h1>
@@ -33,10 +30,7 @@ export function Empty({ listed, onRetry }: EmptyProps): ReactElement {
           <p>
             Look at them here, or without TensorBoard by <code>hookview serve runs</code>:
           </p>
-          <div className="snippet">
-            <pre ref={source}>{command}</pre>
-            <CopyButton text={command} source={source} />
-          </div>
+          <Snippet text="tensorboard --logdir runs" />
         </li>
       </ol>
       <button type="button" className="primary" onClick={onRetry}>

@@ -106,11 +106,16 @@ with hookview.profile("runs/first") as prof:
 
 /** The three lines that record a run with module names. */
 export function RecordSnippet(): ReactElement {
+  return <Snippet text={SNIPPET} />;
+}
+
+/** Code to copy. */
+export function Snippet({ text }: { text: string }): ReactElement {
   const source = useRef<HTMLPreElement>(null);
   return (
     <div className="snippet">
-      <pre ref={source}>{SNIPPET}</pre>
-      <CopyButton text={SNIPPET} source={source} />
+      <pre ref={source}>{text}</pre>
+      <CopyButton text={text} source={source} />
     </div>
   );
 }

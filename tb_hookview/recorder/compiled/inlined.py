@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from tb_hookview.after_import import after_import
 from tb_hookview.recorder.compiled import breaks
 from tb_hookview.recorder.compiled.compilation import guarded
-from tb_hookview.recorder.compiled.imports import once_imported
 from tb_hookview.recorder.compiled.regions import is_compiled_itself
 
 _VARIABLES = "torch._dynamo.variables.nn_module"
@@ -41,7 +41,7 @@ _hidden: list[Any] = []
 
 def watch() -> None:
     """Note the modules that are traced from now on."""
-    once_imported("torch._dynamo", lambda: guarded(_wrap_dynamo))
+    after_import("torch._dynamo", lambda: guarded(_wrap_dynamo))
 
 
 def hide(*functions: Callable[..., Any]) -> None:

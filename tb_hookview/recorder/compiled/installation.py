@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
+from tb_hookview.after_import import after_import
 from tb_hookview.recorder.compiled import compilation, inlined, registry
 from tb_hookview.recorder.compiled.compilation import guarded
-from tb_hookview.recorder.compiled.imports import once_imported
 
 OLDEST = (2, 10)
 """Version of torch from which on all places exist."""
@@ -56,7 +56,7 @@ def install(report: Callable[[str, Exception, str], None]) -> None:
     if not is_supported():
         registry.off = f"modules inside compiled regions need torch {OLDEST[0]}.{OLDEST[1]}"
     else:
-        once_imported(_COMPILER, lambda: guarded(_wrap_all))
+        after_import(_COMPILER, lambda: guarded(_wrap_all))
 
 
 def is_supported() -> bool:

@@ -6,7 +6,7 @@ One of high severity makes figures of the report wrong or leaves them out; it he
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -424,7 +424,13 @@ WORDS: dict[str, Words] = {
 
 def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
     """Rows of high severity first."""
-    found = sorted(_all(analysis), key=lambda row: row[3] != "high")
+    return _numbered(sorted(_all(analysis), key=lambda row: row[3] != "high"))
+
+
+def _numbered(
+    found: Iterable[tuple[str, str, int, WarningSeverity]],
+) -> list[schema.TraceWarning]:
+    """Rows of codes, messages, counts and severities, with an id each."""
     seen: Counter[str] = Counter()
     rows = []
     for code, message, count, severity in found:
@@ -445,34 +451,28 @@ def ours(
     return [each for each in found if not (is_partial and each.what == _SPEED)]
 
 
+_BUG = (
+    "this is a bug: please report this line with the output of `hookview --version` and, if you "
+    "may share it, the trace"
+)
+
+
 def contradiction_rows(found: Sequence[Contradiction]) -> list[schema.TraceWarning]:
     """Figures that contradict the rest of the report, by a fault of ours."""
-    rows = []
-    for number, (what, count) in enumerate(found, 1):
-        message = (
-            f"{what} contradicts the rest of the report, and is left out unless it is a sum; this "
-            "is a bug: please report this line with the output of `hookview --version` and, if you "
-            "may share it, the trace"
-        )
-        name = f"{CONTRADICTION}#{number}" if number > 1 else CONTRADICTION
-        rows.append(schema.TraceWarning(name, CONTRADICTION, message, count, "high"))
-    return rows
+    message = "{} contradicts the rest of the report, and is left out unless it is a sum; {}"
+    return _numbered(
+        (CONTRADICTION, message.format(what, _BUG), count, "high") for what, count in found
+    )
 
 
 def failure_rows(failures: Failures) -> list[schema.TraceWarning]:
     """Parts of the report that failed on this trace, by a fault of ours."""
-    return [
-        schema.TraceWarning(
-            f"{FAILED}#{number}" if number > 1 else FAILED,
-            FAILED,
-            f"{failure.part} could not be computed on this trace and is missing ({failure.fault}); "
-            "the rest of the report is unaffected; this is a bug: please report this line with the "
-            "output of `hookview --version` and, if you may share it, the trace",
-            1,
-            "high",
-        )
-        for number, failure in enumerate(failures.found, 1)
-    ]
+    message = (
+        "{} could not be computed on this trace and is missing ({}); the rest of the report is "
+        "unaffected; {}"
+    )
+    found = [message.format(each.part, each.fault, _BUG) for each in failures.found]
+    return _numbered((FAILED, text, 1, "high") for text in found)
 
 
 def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:

@@ -107,12 +107,10 @@ def _occurrence(context: Context, inner: TreeRow, outer: TreeRow, frame: StringI
     left, entered = _regions(context, outer), _regions(context, inner)
     return Occurrence(
         place=where or f"between compiled regions {left} and {entered}",
-        everywhere=True,
         evidence=f"{format_count(len(inner), 'time')} in {context.steps.text} compiled region "
         f"{left} runs Python and goes on in region {entered}; {format_us(time)} of "
         f"host time{context.each} "
         f"in between{_operators(context, between)}{_cut(context, outer)}{_reason(reported)}",
-        count=len(inner),
         gaps=context.gaps.at(between | _first_launches(context, inner), Cause.LAUNCH),
         examples=context.call_tree.start[inner],
         latent="every break is a call back into Python, and nothing is fused across it",
@@ -237,12 +235,10 @@ def _find_guard_checks(context: Context) -> Iterator[Occurrence]:
         return
     yield Occurrence(
         place="guards",
-        everywhere=True,
         evidence=f"{format_count(len(rows) / len(context.steps), 'time')}{context.each} the "
         "guards of "
         f"compiled code are tested, {format_us(time)} of host time{context.each} "
         f"({time / context.steps.duration_us:.0%}); nothing is compiled for that",
-        count=len(rows),
         gaps=gaps,
         examples=context.call_tree.start[rows],
         latent="the devices had work meanwhile" if context.device_events.devices else UNKNOWN,
@@ -290,7 +286,6 @@ def _find_eager_compile_candidate(context: Context) -> Iterator[Occurrence]:
         return
     yield Occurrence(
         place="the model",
-        everywhere=True,
         evidence=f"no region of torch.compile and no CUDA graph; {' and '.join(found)} "
         f"{'holds' if len(found) == 1 else 'hold'}; "
         + (f"{syncs / len(context.steps):.1f} syncs{context.each}" if syncs else "no syncs")

@@ -62,10 +62,8 @@ def _in_steps(context: Context, rows: TreeRow, counted: Bool) -> Iterator[Occurr
     yield Occurrence(
         title="Code is compiled during the steps",
         place="torch.compile",
-        everywhere=True,
         evidence=f"{format_count(len(rows), 'time')} something is compiled after the first step of "
         f"the trace, {format_us(time)} of host time{context.each}{_ids(context, counted)}",
-        count=len(rows),
         syncs=syncs,
         gaps=union(idle, context.gaps.of_syncs(syncs)),
         host=context.rows.host_time(counted) if context.on_host else (),
@@ -83,11 +81,9 @@ def _once(context: Context, rows: TreeRow, counted: Bool) -> Iterator[Occurrence
     yield Occurrence(
         title="Code is compiled in this trace",
         place="torch.compile",
-        everywhere=True,
         evidence=f"{format_us(time)} of host time, {time / context.steps.duration_us:.0%} of the "
         f"trace, goes into compilation, in {format_count(len(rows), 'span')}"
         f"{_ids(context, counted)}",
-        count=len(rows),
         syncs=syncs,
         gaps=union(context.gaps.of_first_compilation(), context.gaps.of_syncs(syncs)),
         host=context.rows.host_time(counted) if context.on_host else (),
@@ -139,11 +135,9 @@ def _variants(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         title="Compiled code runs in several variants",
         place="variants of one graph",
-        everywhere=True,
         evidence=f"compiled regions {', '.join(several[:_VARIANTS])}{more} run in the same "
         "steps: the code before the slash was compiled for each of several shapes, types, values "
         "or requires_grad",
-        count=len(several),
         examples=context.call_tree.start[[called[each] for each in several]],
         latent=("they are compiled already; " if warm else "")
         + "each new variant takes another compilation",

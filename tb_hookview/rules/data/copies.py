@@ -65,15 +65,9 @@ def _launches(context: Context) -> Bool:
 
 
 def _find_create_on_cpu_then_move(context: Context) -> Iterator[Occurrence]:
-    found = (
-        context.explained_by(CREATE_ON_CPU_THEN_MOVE)
-        & context.syncs.counted
-        & traffic.repeated(context)
-    )
     filled, moved = _filled_and_moved(context)
-    for occurrence in traffic.by_place_of_copies(
-        context, unique(context.syncs.copy[found]), saved=1.0
-    ):
+    copies = unique(context.syncs.copy[_repeated(context, CREATE_ON_CPU_THEN_MOVE)])
+    for occurrence in traffic.by_place_of_copies(context, copies, saved=1.0):
         yield _with_fills(context, occurrence, filled, moved)
 
 
@@ -92,6 +86,11 @@ def _with_fills(
         gaps=union(occurrence.gaps, context.gaps.within(time, Cause.LAUNCH)),
         gone=union(fills, moved[mine][moved[mine] >= 0]),
     )
+
+
+def _repeated(context: Context, rule: Rule) -> Bool:
+    """Syncs of measured steps that a rule explains, without those that happen once."""
+    return context.explained_by(rule) & context.syncs.counted & traffic.repeated(context)
 
 
 CREATE_ON_CPU_THEN_MOVE = Rule(
@@ -162,18 +161,12 @@ _UNKNOWN = (
 
 
 def _explains_h2d_pageable_blocking(context: Context) -> Bool:
-    unpinned = traffic.uploads(context, traffic.PAGEABLE) | traffic.uploads(
-        context, traffic.UNKNOWN
-    )
+    unpinned = traffic.uploads(context, traffic.PAGEABLE, traffic.UNKNOWN)
     return traffic.syncs_for(context, unpinned) & traffic.blocking(context)
 
 
 def _find_h2d_pageable_blocking(context: Context) -> Iterator[Occurrence]:
-    found = (
-        context.explained_by(H2D_PAGEABLE_BLOCKING)
-        & context.syncs.counted
-        & traffic.repeated(context)
-    )
+    found = _repeated(context, H2D_PAGEABLE_BLOCKING)
     unknown = traffic.syncs_for(context, traffic.uploads(context, traffic.UNKNOWN))
     yield from traffic.by_place_of_copies(
         context,
@@ -216,11 +209,7 @@ def _explains_h2d_pinned_but_blocking(context: Context) -> Bool:
 
 
 def _find_h2d_pinned_but_blocking(context: Context) -> Iterator[Occurrence]:
-    found = (
-        context.explained_by(H2D_PINNED_BUT_BLOCKING)
-        & context.syncs.counted
-        & traffic.repeated(context)
-    )
+    found = _repeated(context, H2D_PINNED_BUT_BLOCKING)
     yield from traffic.by_place_of_copies(context, unique(context.syncs.copy[found]))
 
 
@@ -252,23 +241,14 @@ def _explains_h2d_nonblocking_unpinned(context: Context) -> Bool:
 
 def _find_h2d_nonblocking_unpinned(context: Context) -> Iterator[Occurrence]:
     syncs = context.syncs
-    explained = syncs.copy[
-        context.explained_by(H2D_NONBLOCKING_UNPINNED) & context.syncs.counted & _large(context)
-    ]
-    return traffic.by_place_of_copies(
-        context,
-        union(explained, _long_calls(context)),
-        pinning=True,
-    )
+    large = traffic.syncs_for(context, ~traffic.small(context))
+    explained = syncs.copy[context.explained_by(H2D_NONBLOCKING_UNPINNED) & syncs.counted & large]
+    copies = union(explained, _long_calls(context))
+    return traffic.by_place_of_copies(context, copies, pinning=True)
 
 
 def _unpinned(context: Context) -> Bool:
     return traffic.uploads(context, traffic.PAGEABLE)
-
-
-def _large(context: Context) -> Bool:
-    """Syncs for a copy that is not small."""
-    return traffic.syncs_for(context, ~traffic.small(context))
 
 
 def _long_calls(context: Context) -> DeviceEventIndex:
@@ -311,10 +291,8 @@ def _find_h2d_not_overlapped(context: Context) -> Iterator[Occurrence]:
     exposed, step = context.steps.us_per_step(alone.sum()), context.steps.measured_us
     hidden = min(exposed, step - _copying(context, found))
     if hidden > _SHARE * step > 0:
-        caveats = (_BOUND,)
-        yield from traffic.by_place_of_copies(
-            context, found, saved=hidden / exposed, caveats=caveats
-        )
+        saved, caveats = hidden / exposed, (_BOUND,)
+        yield from traffic.by_place_of_copies(context, found, saved=saved, caveats=caveats)
 
 
 _BOUND = "A copy can be hidden behind the rest of a step only: a step stays as long as its copies."
@@ -384,20 +362,14 @@ _FIXES = {
 
 
 def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
-    work = context.analysis.device_events
-    if (
-        context.device_events.share(context.device_events.of_kinds("copy"))
-        <= _SHARE_DEVICE_LAYOUT_COPIES
-    ):
+    work, events = context.analysis.device_events, context.device_events
+    if events.share(events.of_kinds("copy")) <= _SHARE_DEVICE_LAYOUT_COPIES:
         return
     moved = _within_device(context)
-    share = context.device_events.share(moved)
-    if (
-        share <= _SHARE_DEVICE_LAYOUT_COPIES
-        or context.device_events.us_per_step(moved) <= _SHARE_OF_STEP * context.steps.measured_us
-    ):
+    share, least = events.share(moved), _SHARE_OF_STEP * context.steps.measured_us
+    if share <= _SHARE_DEVICE_LAYOUT_COPIES or events.us_per_step(moved) <= least:
         return
-    rows = np.flatnonzero(moved & context.device_events.counted & (work.launch >= 0))
+    rows = np.flatnonzero(moved & events.counted & (work.launch >= 0))
     for (module, place), members in places_of(context, work.launch[rows]).items():
         mine = rows[members]
         wasted = context.steps.us_per_step(work.duration[mine].sum())
@@ -409,10 +381,8 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
                 evidence=f"{format_count(len(members), 'copy', 'copies')} within the device in "
                 f"{context.steps.text}, {context.us_text(wasted)}, {part:.1%} of device "
                 f"work; all such copies take {share:.0%}",
-                count=len(members),
                 wasted=mine,
                 saved=_AVOIDABLE,
-                examples=work.start[mine],
                 caveats=("Assumes that half of the copies can be avoided.",),
                 fix=next((fix for word, fix in _FIXES.items() if word in place), ""),
             )

@@ -45,14 +45,12 @@ def _find_batchnorm(context: Context) -> Iterator[Occurrence]:
     time = context.device_events.us_per_step(transfers)
     yield Occurrence(
         place="SyncBatchNorm",
-        everywhere=True,
         evidence=f"{format_count(calls / len(context.steps), 'call')}{context.each} of "
         "synchronized "
         "batch norms, forward and backward, with "
         f"{format_count(transfers.sum() / len(context.steps), 'collective')}, {format_us(time)}",
         count=int(calls),
         wasted=np.flatnonzero(transfers),
-        examples=context.device_events.starts(transfers),
         caveats=("Part of this time may overlap with computation.",),
     )
 
@@ -121,13 +119,11 @@ def _find_collective_per_parameter(context: Context) -> Iterator[Occurrence]:
     gradients = np.count_nonzero(context.rows.counted & (context.host.role == Role.GRADIENT_SINK))
     yield Occurrence(
         place="all-reduces of single gradients",
-        everywhere=True,
         evidence=f"{format_count(len(rows) / steps, 'all-reduce')}{context.each} for "
         f"{format_count(gradients / steps, 'gradient')}, {awaited.sum() / steps:.0f} of "
         "them awaited before anything else is launched; the host spends "
         f"{context.us_text(context.steps.us_per_step(intervals.length(spans)))} on launching and "
         "awaiting them",
-        count=len(rows),
         gaps=context.gaps.within(spans, Cause.LAUNCH, Cause.COMMUNICATION),
         examples=context.call_tree.start[rows],
         latent="each has the latency of a collective, and nothing overlaps it",
@@ -286,11 +282,9 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
     share = waited / context.steps.duration_us
     yield Occurrence(
         place="collectives",
-        everywhere=True,
         evidence=f"{format_count(count / len(context.steps), 'collective')}{context.each} on host "
         f"threads, most of their time in {name}; the training thread waits for them for "
         f"{format_us(waited)} of {context.steps.one} ({share:.0%})",
-        count=count,
         host=(HostTime(int(threads[-1]), waits),),
         claims_gain=False,
         confidence="medium",
@@ -325,14 +319,12 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
     launch = context.analysis.device_events.launch[rows]
     yield Occurrence(
         place="collectives",
-        everywhere=True,
         evidence=f"{format_count(count / len(context.steps), 'collective')}{context.each}, "
         f"{format_us(whole)}; for {format_us(exposed)} of {context.steps.measured} "
         f"({share:.0%}{_range(context, rows, alone)}) nothing overlaps them: "
         + ", ".join(f"{name} {format_us(time)}" for name, time in times.items())
         + _under(context, rows, alone)
         + _volume(context),
-        count=count,
         wasted=rows,
         wasted_ns=alone,
         scale="communication",  # what is exposed may be of steps before the replayed ones

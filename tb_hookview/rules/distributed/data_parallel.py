@@ -42,11 +42,9 @@ def _find_dataparallel_used(context: Context) -> Iterator[Occurrence]:
     moves = context.work_of(context.rows.named(*_MOVES))
     yield Occurrence(
         place="DataParallel",
-        everywhere=True,
         evidence=f"one process works on {len(devices)} devices; to replicate the model, scatter "
         "its input and gather its output takes "
         f"{context.us_text(context.device_events.us_per_step(moves))} in them",
-        count=int(np.count_nonzero(calls)),
         wasted=np.flatnonzero(moves),
         claims_gain=False,
         examples=context.call_tree.start[calls],
@@ -92,12 +90,9 @@ def _find_ddp_bucket_or_unused(context: Context) -> Iterator[Occurrence]:
         time = context.device_events.us_per_step(copies)
         yield Occurrence(
             place="copies of buckets to gradients",
-            everywhere=True,
             evidence=f"{format_count(copies.sum() / len(context.steps), 'copy', 'copies')}"
             f"{context.each} of reduced gradients out of their buckets, {format_us(time)}",
-            count=int(np.count_nonzero(copies)),
             wasted=np.flatnonzero(copies),
-            examples=context.device_events.starts(copies),
             title="DistributedDataParallel copies gradients out of their buckets",
             fix=_VIEWS,
         )
@@ -107,10 +102,8 @@ def _find_ddp_bucket_or_unused(context: Context) -> Iterator[Occurrence]:
         spans = call_tree.time_of(searching)
         yield Occurrence(
             place="search for unused parameters",
-            everywhere=True,
             evidence=f"find_unused_parameters is set; the search takes the host "
             f"{context.us_text(context.steps.us_per_step(intervals.length(spans)))}",
-            count=int(np.count_nonzero(searching)),
             gaps=context.gaps.within(spans, Cause.LAUNCH),
             examples=context.call_tree.start[searching],
             latent="the device did not idle because of it in this trace",
@@ -131,13 +124,11 @@ def _small_buckets(context: Context) -> Iterator[Occurrence]:
         return
     yield Occurrence(
         place="all-reduces of small buckets",
-        everywhere=True,
         evidence=f"{len(small) / len(context.steps):.0f} of "
         f"{len(rows) / len(context.steps):.0f} all-reduces{context.each} move less than 1 MiB "
         "each, "
         f"{size[little].sum() / len(context.steps):.0f} bytes{context.each} in all; they take "
         f"{format_us(context.device_events.us_per_step(transfers))}",
-        count=len(small),
         wasted=np.flatnonzero(transfers),
         claims_gain=False,
         examples=context.call_tree.start[small],
@@ -184,11 +175,9 @@ def _find_ddp_non_nccl(context: Context) -> Iterator[Occurrence]:
     time = context.device_events.us_per_step(copies)
     yield Occurrence(
         place="collectives of gloo or mpi",
-        everywhere=True,
         evidence=f"{format_count(collectives.sum(), 'collective')} of a host backend, with "
         f"{format_count(copies.sum(), 'copy', 'copies')} between device and host for them, "
         f"{context.us_text(time)}",
-        count=int(np.count_nonzero(collectives)),
         gaps=context.gaps.of(Cause.COMMUNICATION),
         wasted=np.flatnonzero(copies),
         claims_gain=False,

@@ -117,7 +117,6 @@ def by_place(
             place=place,
             module=module,
             evidence="; ".join(filter(None, parts)),
-            count=len(group),
             syncs=group,
             gaps=gaps,
             examples=context.syncs.start[group],

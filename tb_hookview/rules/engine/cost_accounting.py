@@ -37,18 +37,23 @@ class _Spans(NamedTuple):
     """Rows of the trace, -1 for what has none."""
 
 
-def starts(occurrence: Occurrence) -> list[int]:
+def _examples(occurrence: Occurrence, context: Context) -> Nanoseconds:
+    """Starts of all examples of an occurrence, nanoseconds."""
+    if occurrence.examples is not None:
+        return occurrence.examples
+    return context.analysis.device_events.start[occurrence.wasted]
+
+
+def starts(occurrence: Occurrence, context: Context) -> list[int]:
     """The first starts of an occurrence's examples, nanoseconds."""
-    if occurrence.examples is None:
-        return []
-    return [int(start) for start in np.sort(occurrence.examples)[:_EXAMPLES]]
+    return np.sort(_examples(occurrence, context))[:_EXAMPLES].tolist()  # type: ignore[no-any-return]
 
 
 def with_lengths(
     found: list[tuple[schema.Finding, Occurrence]], context: Context
 ) -> list[schema.Finding]:
     """Findings with what their examples are, in one walk over the trace's tables for all."""
-    begun = [start for _, occurrence in found for start in starts(occurrence)]
+    begun = [start for _, occurrence in found for start in starts(occurrence, context)]
     moments = unique(np.array(begun, np.int64))
     longest = np.full(len(moments), -1, np.int64)
     event = np.full(len(moments), -1, np.int64)
@@ -59,8 +64,8 @@ def with_lengths(
     return [
         msgspec.structs.replace(
             finding,
-            examples_us=[_us(lengths[start]) for start in starts(occurrence)],
-            examples_event_id=[_id(events[start]) for start in starts(occurrence)],
+            examples_us=[_us(lengths[start]) for start in starts(occurrence, context)],
+            examples_event_id=[_id(events[start]) for start in starts(occurrence, context)],
         )
         for finding, occurrence in found
     ]
@@ -170,8 +175,9 @@ def occurrences(rule: Rule, context: Context) -> list[Occurrence]:
     def found() -> list[Occurrence]:
         if rule.find is not None:
             return context.found(rule)
-        claimed = rule.explains is not None
-        return list(by_place(context, context.explained_by(rule))) if claimed else []
+        if rule.explains is None:
+            return []
+        return list(by_place(context, context.explained_by(rule), caveats=rule.caveats))
 
     return context.failures.attempt(f"rule {rule.id}", found, [])
 
@@ -239,7 +245,8 @@ def _finding(
     cost = _costs(charge)
     known = context.steps.idle_us is not None or bool(occurrence.host)
     gain = cost - (charge.wasted_us + charge.host_us) * (1 - occurrence.saved)
-    path = context.analysis.modules.path[occurrence.module] if occurrence.module >= 0 else None
+    module = occurrence.module if occurrence.module is not None and occurrence.module >= 0 else None
+    path = None if module is None else context.analysis.modules.path[module]
     where = _where(occurrence, path)
     return schema.Finding(
         id=f"{rule.id}:{where}",
@@ -248,7 +255,7 @@ def _finding(
         once_us=occurrence.once_us,
         title=occurrence.title or rule.title,
         module=path,
-        module_id=occurrence.module if occurrence.module >= 0 else None,
+        module_id=module,
         where=where,
         cost_us_per_step=cost if known else None,
         device_work_us_per_step=charge.wasted_us if known else None,
@@ -264,8 +271,10 @@ def _finding(
         confidence=occurrence.confidence or rule.confidence,
         reference=rule.reference,
         advice=[_advice(by_id[advice]) for advice in rule.advice],
-        count=occurrence.count,
-        examples=[start / 1000 for start in starts(occurrence)],
+        count=(len(_examples(occurrence, context)) or 1)
+        if occurrence.count is None
+        else occurrence.count,
+        examples=[start / 1000 for start in starts(occurrence, context)],
         sync_ids=_explained(rule, occurrence, context),
         caveats=[*occurrence.caveats, *(_distortion(context) if charge.idle_us else ())],
     )
@@ -287,7 +296,7 @@ def _distortion(context: Context) -> Iterator[str]:
 
 
 def _where(occurrence: Occurrence, path: str | None) -> str:
-    if occurrence.everywhere:
+    if occurrence.everywhere or occurrence.module is None:
         return occurrence.place
     module = "not in a module" if path is None else schema.module_label(path)
     return f"{module}, {occurrence.place}" if occurrence.place else module

@@ -37,12 +37,13 @@ class Occurrence(Struct, frozen=True):
     """Operator, node or call, as a person reads it."""
     evidence: str
     """Phrase of the observation with its figures, without a full stop."""
-    module: int = -1
-    """Row of `Modules`; -1 for no module and for several modules."""
+    module: int | None = None
+    """Row of `Modules`, -1 for none; None: it is of the whole step or several modules, located by
+    `place` alone."""
     everywhere: bool = False
-    """Whether it is of the whole step or several modules, located by `place` alone."""
-    count: int = 1
-    """Number of times it was seen."""
+    """Whether `place` alone locates it although it has a module, that of the whole model."""
+    count: int | None = None
+    """Number of times it was seen; None: as many as there are examples, and 1 without any."""
     syncs: SyncIndex = field(default_factory=lambda: np.zeros(0, np.int64))
     """The syncs that it is about, those of measured steps."""
     gaps: GapIndex = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -78,7 +79,8 @@ class Occurrence(Struct, frozen=True):
     confidence: Confidence | None = None
     """Overrides the rule's confidence."""
     examples: Nanoseconds | None = None
-    """Starts of what was seen, nanoseconds; the report shows the first ones."""
+    """Starts of what was seen, nanoseconds; the report shows the first ones. None: those of
+    `wasted`."""
     caveats: tuple[str, ...] = ()
     """Sentences about what may make the figures wrong."""
     latent: str = ""
@@ -112,6 +114,8 @@ class Rule(Struct, frozen=True):
     first rule of `RULES` that claims it; that rule's id is its `cause`."""
     find: Callable[[Context], Iterable[Occurrence]] | None = None
     """Finds its occurrences. None: one per module and place of the syncs it explains."""
+    caveats: tuple[str, ...] = ()
+    """Sentences about these."""
     advice: tuple[str, ...] = ()
     """Ids of rules that no trace shows and that belong under this one's findings."""
 

@@ -32,10 +32,7 @@ from tb_hookview.rules.evidence.host import Inputs, inputs_of
 from tb_hookview.schema.findings import Confidence
 from tb_hookview.trace import EventCategory
 
-# What is moved: copies to the device, values that syncs read, batches, messages.
-
-
-# What is moved: copies to the device, values that syncs read, batches, messages.
+# Copies to the device.
 
 
 PAGEABLE = "HtoD (Pageable"
@@ -181,7 +178,6 @@ def by_place_of_copies(
             place=place,
             module=module,
             evidence="; ".join(filter(None, (evidence, under(context, syncs, module)))),
-            count=len(group),
             syncs=syncs,
             gaps=gaps,
             wasted=group if saved else group[:0],
@@ -372,10 +368,8 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     least = f"at least {format_us(took.min())} and " if len(rows) > 1 else ""
     yield Occurrence(
         place=context.host.name(int(rows[0])),
-        everywhere=True,
         evidence=f"the host was in the loader for {context.part_text(held)}, for {least}at most "
         f"{format_us(took.max())} at a time",
-        count=len(rows),
         gaps=gaps,
         host=context.rows.host_time(loading) if on_host else (),
         examples=context.call_tree.start[rows],

@@ -78,12 +78,10 @@ def _filled_memory(context: Context) -> Iterator[Occurrence]:
         return
     yield Occurrence(
         place="new memory is filled",
-        everywhere=True,
         title="Deterministic mode fills all new memory",
         evidence=f"{format_count(int(fills.sum()), 'operator')} in {context.steps.text} that fill "
         f"a tensor as it is allocated, {context.us_text(held)}, {share:.0%} of it, with "
         f"{format_count(int(events.sum()), 'launch', 'launches')}",
-        count=int(fills.sum()),
         wasted=np.flatnonzero(events),
         gone=np.flatnonzero(fills),
         examples=tree.start[fills],
@@ -100,10 +98,8 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.of_syncs(found)
     yield Occurrence(
         place="anomaly detection",
-        everywhere=True,
         evidence=f"{format_count(len(found), 'check')} of gradients for NaN; to read the results "
         f"the host was blocked for {context.us_text(held)}",
-        count=len(found),
         syncs=found,
         gaps=gaps,
         examples=context.syncs.start[found],
@@ -128,10 +124,8 @@ def _anomaly_on_host(context: Context) -> Iterator[Occurrence]:
     stored = min(_traceback_us(context, making), rows.host_us(making))
     yield Occurrence(
         place="anomaly detection",
-        everywhere=True,
         evidence=f"{format_count(count, 'check')} of gradients for NaN in {context.steps.text} "
         f"take {context.us_text(held)}, and tracebacks for each node about {format_us(stored)}",
-        count=count,
         host=rows.host_time(checking | making),
         saved=(held + stored) / rows.host_us(checking | making),
         examples=context.call_tree.start[tested],
@@ -187,11 +181,9 @@ def _blocking_launches(context: Context) -> Iterator[Occurrence]:
         return
     yield Occurrence(
         place="CUDA_LAUNCH_BLOCKING",
-        everywhere=True,
         evidence=f"{int(blocked.sum())} of {len(rows)} kernels had ended before the call that "
         f"launched them returned, also those {int(tells.sum())} that are longer than the "
         f"shortest such call ({format_us(shortest / 1000)})",
-        count=int(blocked.sum()),
         gaps=context.gaps.of(Cause.LAUNCH),
         claims_gain=False,
         examples=work.start[rows[blocked]],

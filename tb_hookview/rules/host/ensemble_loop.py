@@ -72,11 +72,9 @@ def _occurrence(
     first, last = (module_label(modules.path[each]) for each in (members[0], members[-1]))
     return Occurrence(
         place=f"{first} to {last}",
-        everywhere=True,
         evidence=f"{len(members)} modules of class {modules.module_class[members[0]]} run one "
         "after another, none on what another one computed; with their backward they take "
         f"{context.us_text(held)}",
-        count=int(calls.sum()),
         host=context.rows.host_time(time),
         saved=1 - 1 / len(members),
         examples=context.call_tree.start[calls],

@@ -132,7 +132,6 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
     what = name or ("several operators" if most else "")
     return Occurrence(
         place=(what or "not named in the trace") + (f", mostly {most}" if most else ""),
-        everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
         f"{whole}, the thread that launches was in {what or 'nothing that the trace names'}"
         f"{_part(context, gaps) if name else ''} and "
@@ -140,7 +139,6 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         f"{context.steps.text}, the longest {format_us(length.max() / 1000)}"
         + (_in_operators(context, inside) if most else "")
         + ("" if is_operator(name) else f"; mostly before {event_after(context, gaps)}"),
-        count=len(length),
         gaps=gaps,
         examples=spans[:, 0],
         confidence="low"
@@ -205,7 +203,6 @@ def _several(
     mostly = 2 * stalls > time
     yield Occurrence(
         place="several names",
-        everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
         f"{'it' if context.steps.marked else 'the trace'}, the thread that launches launched "
         f"nothing: {format_count(len(spans), 'gap')} of 1 ms or more in {context.steps.text}, the "
@@ -216,7 +213,6 @@ def _several(
             if stalls
             else ""
         ),
-        count=len(spans),
         gaps=gaps,
         examples=spans[:, 0],
         confidence="low" if _little(context) else "medium",
@@ -243,12 +239,10 @@ def _without_steps(
         return
     yield Occurrence(
         place=context.steps.whole,
-        everywhere=True,
         evidence=f"for {format_us(time)}, {time / context.steps.duration_us:.0%} of the trace, the "
         f"thread that launches launched nothing: {format_count(len(gaps), 'gap')} of 1 ms or more, "
         f"the longest {format_us(table.duration[gaps].max() / 1000)}; "
         + _most(context, names, gaps),
-        count=len(gaps),
         claims_gain=False,
         examples=table.start[gaps],
         confidence="low",

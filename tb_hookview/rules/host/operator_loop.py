@@ -89,12 +89,10 @@ def _occurrence(
     backward = "with what they made run in the backward " if held > forward else ""
     return Occurrence(
         place=f"a loop around {name}",
-        module=module,
-        everywhere=module < 0,
+        module=module if module >= 0 else None,
         evidence=f"{name} up to {format_count(repeats, 'time')} in a row, "
         f"{format_count(sum(len(each.time) for each in group), 'loop')} in {context.steps.text}; "
         f"{backward}{context.part_text(held)}",
-        count=sum(len(each.time) for each in group),
         host=host,
         saved=1 - 1 / repeats,
         examples=np.concatenate([each.time[:, 0] for each in group]),

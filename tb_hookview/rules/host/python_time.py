@@ -198,12 +198,10 @@ def _occurrence(
     doubt = f"; every {every} steps" if every and not doubt else doubt
     return Occurrence(
         place=place.where,
-        module=place.module,
-        everywhere=place.module < 0,
+        module=place.module if place.module >= 0 else None,
         evidence=f"for {context.us_text(context.steps.us_per_step(held))}, {share:.0%} of it, no "
         f"operator ran: {format_count(len(found.time), 'time')} in {context.steps.text}, "
         f"{format_us(longest)} at most{after}{doubt}",
-        count=len(found.time),
         host=(found,),
         examples=found.time[:, 0],
         confidence="low" if chance else "high" if place.module >= 0 or place.named else "medium",

@@ -277,7 +277,6 @@ def _occurrence(
         f"{format_us(times[1] / 1000)} by the median; {why}",
         host=_spans(mine, charged),
         saved=saved,
-        count=int(np.count_nonzero(charged)),
         examples=mine.time[charged, 0],
         fix=compare if calls or context.with_shapes else f"{_COMPARE} {_SHAPES}",
     )

@@ -122,10 +122,8 @@ def _occurrence(context: Context, module: int, rows: Bool, held: float, kind: _K
     shown = puts if puts.any() else rows  # of the backward alone, where the recording begins there
     return Occurrence(
         place="aten::index_put",
-        module=module,
-        everywhere=module < 0,
+        module=module if module >= 0 else None,
         evidence=f"aten::index_put{kind.what}, with its backward {context.part_text(held)}",
-        count=int(np.count_nonzero(shown)),
         host=context.rows.host_time(rows),
         saved=kind.saved,
         claims_gain=kind is not _UNKNOWN,
@@ -159,14 +157,11 @@ def _sorting(context: Context, module: int, found: Bool) -> Occurrence:
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     return Occurrence(
         place="index_put, embedding",
-        module=module,
-        everywhere=module < 0,
+        module=module if module >= 0 else None,
         evidence=f"{context.us_text(time)} ({share:.0%} of device work) in kernels that "
         "sort indices and sum by them",
-        count=int(np.count_nonzero(found)),
         wasted=np.flatnonzero(found),
         saved=_SAVED,
-        examples=context.device_events.starts(found),
         caveats=("Assumes that half of this time can be saved.",),
     )
 
@@ -244,7 +239,6 @@ def _one(context: Context, module: int, repeats: int, group: list[_Loop]) -> Occ
         evidence=f"{repeats} times in a row the same operators, each time from {lead} on, and then "
         "a stack or cat; this takes the host "
         f"{context.us_text(context.steps.us_per_step(length.sum()))}",
-        count=len(group),
         gaps=context.gaps.at(inside, Cause.LAUNCH),
         examples=start,
         latent="the device did not idle in it in this trace, but its kernels work on one sample at "

@@ -63,7 +63,6 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         return
     yield Occurrence(
         place=context.steps.whole,
-        everywhere=True,
         evidence=f"{len(kernels) / len(context.steps):.0f} kernels{context.each}, half of them "
         f"shorter than {format_us(median(length) / 1000)}; {outrun:.0%} are shorter than the time "
         f"since the launch before theirs; {len(unique(whole[short]))} gaps of up to "
@@ -71,7 +70,6 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         f"{context.us_text(idle)}"
         f"{_longer(context, gaps[~short], whole[~short])}; longest for those of "
         f"{launched_places(context, gaps, _NAMED)}",
-        count=len(unique(whole)),
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps[first_of_each(whole)]],
         caveats=("The gain is an upper bound.",),
@@ -182,7 +180,6 @@ def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
     waste = context.steps.us_per_step(context.analysis.device_events.duration[wasted].sum())
     yield Occurrence(
         place=context.steps.whole,
-        everywhere=True,
         evidence=f"{format_count(int(long.sum()), 'chain')} of {_CHAIN} or more elementwise "
         f"kernels and reductions in {context.steps.text} ({size[long].mean():.1f} on average) "
         f"take {share:.0%} of the device time launched; all but the longest kernel of each take "
@@ -280,9 +277,7 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
     rows = np.flatnonzero(few)
     yield Occurrence(
         place="kernels with few blocks",
-        everywhere=True,
         evidence=f"{_both(context, few, thin)}: {share:.0%} of device work",
-        count=int(np.count_nonzero(few | thin)),
         wasted=rows,
         wasted_ns=np.rint(work.duration[rows] * (1 - blocks[rows])).astype(np.int64),
         saved=_SAVED_SMALL_GRID_LOW_OCCUPANCY,
@@ -354,7 +349,6 @@ def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
     without += "" if context.steps.marked else ", gaps of more than 1 ms"
     yield Occurrence(
         place=context.steps.whole,
-        everywhere=True,
         evidence=f"the devices were busy for {format_us(busy)} of {context.us_text(busy + idle)} "
         f"({busy / (busy + idle):.0%}; without {without} and idle time with work queued), and idle "
         "by cause: "

@@ -92,12 +92,10 @@ def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
     syncs, gaps = _costs(context, rows)
     return Occurrence(
         place="the allocator",
-        everywhere=True,
         title="Device memory is not cached",
         evidence=f"the driver allocates for {share:.0%} of the empty tensors that operators "
         f"create; {_calls(context, rows, freeing)}",
         fix=_CACHE,
-        count=len(rows),
         syncs=syncs,
         gaps=gaps,
         examples=context.call_tree.start[rows],
@@ -116,7 +114,6 @@ def _by_place(context: Context, rows: TreeRow) -> Iterator[Occurrence]:
             module=module,
             evidence=_evidence(context, mine, once=once),
             fix=_fix(context, mine),
-            count=len(mine),
             syncs=syncs,
             gaps=gaps,
             once_us=_held(context, mine) / 1000 if once else None,
@@ -229,9 +226,7 @@ def _find_out_of_memory(context: Context) -> Iterator[Occurrence]:
         held = f" and {format_bytes(spare)} reserved, unused" if spare > 0 else ""
         yield Occurrence(
             place=f"device {name}",
-            module=each,
-            everywhere=each < 0,
-            count=len(mine),
+            module=each if each >= 0 else None,
             evidence=f"{format_count(len(mine), 'allocation')} failed, the largest of "
             f"{format_bytes(max(wanted, 0))}{in_use}{held}",
             claims_gain=False,
@@ -280,8 +275,7 @@ def _find_memory_growth(context: Context) -> Iterator[Occurrence]:
         where = f"; by module: {modules_text(context, ranked)}" if ranked else ""
         yield Occurrence(
             place=f"device {name}",
-            module=module,
-            everywhere=module < 0,
+            module=module if module >= 0 else None,
             evidence=f"baseline memory grows in each of "
             f"{format_count(len(least), 'step')}, by "
             f"{format_bytes(int(growth.mean()))}{context.each} "
@@ -376,7 +370,6 @@ def _find_memory_near_limit_or_idle(context: Context) -> Iterator[Occurrence]:
             )
             yield Occurrence(
                 place=_name(context, devices, device),
-                everywhere=True,
                 evidence=held if share > _FULL_MEMORY_NEAR_LIMIT_OR_IDLE else f"{held}; {waits}",
                 claims_gain=False,
                 examples=memory.time[[place]],
@@ -458,7 +451,6 @@ def _find_memory_fragmentation(context: Context) -> Iterator[Occurrence]:
             continue
         yield Occurrence(
             place=f"device {name}",
-            everywhere=True,
             evidence=f"at the peak of what is in use, {format_bytes(used)}, the allocator holds "
             f"{format_bytes(reserved)}, of which {format_bytes(reserved - used)} are in parts too "
             "small, of other streams, or left from an earlier peak",

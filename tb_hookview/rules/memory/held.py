@@ -71,8 +71,7 @@ def _occurrence(context: Context, memory: MemoryUse, device: int, at: int, size:
     module = ranked[0][0] if ranked else -1
     return Occurrence(
         place=f"device {memory.events.devices[device]}",
-        module=module,
-        everywhere=module < 0,
+        module=module if module >= 0 else None,
         evidence=evidence + _checkpointing(context, memory, live),
         claims_gain=False,
         examples=memory.events.time[[at]],
@@ -191,8 +190,6 @@ def _occurrence_gradients_kept(
     top = modules_text(context, top_modules(context, memory, blocks))
     return Occurrence(
         place=f"device {name}",
-        everywhere=True,
-        count=len(forwards),
         evidence=f"{format_bytes(size)} of gradients that the optimizer has used are still in use "
         f"as the next forward begins, in {format_count(len(forwards), 'step')}; the peak is "
         f"{in_use_text(memory, peak)}; most in {top}",
@@ -274,7 +271,6 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
     without = _NO_GRAPH if known else _UNKNOWN_GRAPH
     yield Occurrence(
         place="the model",
-        everywhere=True,
         evidence="".join([graph if recorded else without, *signs, _memory(context)]),
         fix=f"{evaluate} {_ON_PURPOSE if known and not recorded else _INFER}" if evaluate else "",
         claims_gain=False,

@@ -58,7 +58,6 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         self_time(tree.start, tree.end, tree.parent) * (again & context.rows.counted),
         evidence=f"take the CPU {context.us_text(held)}, {held / context.steps.duration_us:.0%} "
         "of it",
-        count=len(rows),
         host=context.rows.host_time(outermost),
         examples=tree.start[rows],
     )
@@ -77,9 +76,7 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
         context.analysis.device_events.duration * work,
         evidence=f"take the devices {context.us_text(wasted)}, "
         f"{context.device_events.share(work):.0%} of device work",
-        count=int(work.sum()),
         wasted=np.flatnonzero(work),
-        examples=context.device_events.starts(work),
         # Compiled code recomputes within one call of the host.
         claims_gain=bool(context.device_events.launched_by(again)[work].all()),
     )
@@ -103,7 +100,7 @@ def _occurrence(
         title="A custom autograd function recomputes the forward" if functions else "",
         fix=_OWN if functions else "",
         module=above,
-        everywhere=above < 0 or modules.parent[above] < 0,
+        everywhere=above is not None and modules.parent[above] < 0,
         evidence=f"forwards that run again in the backward pass {evidence}{where}",
         scale="recomputation",
         caveats=(_OWN_SAVED,) if functions else (_NOTHING_AGAIN, _CAVEAT),
@@ -119,12 +116,12 @@ def _own_functions(context: Context) -> list[str]:
     return sorted({names[node] for node in nodes.tolist()}) if own else []
 
 
-def _common(modules: Modules, rows: ModuleIndex) -> int:
-    """The module that is, or is above, each of some modules in order; -1 for none."""
+def _common(modules: Modules, rows: ModuleIndex) -> int | None:
+    """The module that is, or is above, each of some modules in order; None for none."""
     above = int(rows[0]) if len(rows) else -1
     while above >= 0 and modules.end[above] <= rows[-1]:
         above = int(modules.parent[above])
-    return above
+    return above if above >= 0 else None
 
 
 RECOMPUTE_OVERHEAD = Rule(

@@ -71,13 +71,11 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
         return
     yield Occurrence(
         place="Optimizer.step",
-        everywhere=True,
         evidence=f"{whole / len(context.steps):.0f} kernels{context.each} by operators on single "
         "tensors, "
         "none by operators on lists; the host spends "
         f"{context.us_text(_stepping_us(context, stepping))} in Optimizer.step, "
         f"the device {format_us(context.device_events.us_per_step(work))} on it",
-        count=count,
         gaps=context.gaps.at(inside, Cause.LAUNCH),
         examples=context.device_events.starts(updates),
         latent="the device does not idle because of it in this trace; an optimizer that is fused "
@@ -103,7 +101,6 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
     passes = total / np.sort(counts)[(len(counts) - 1) // 2]  # most run once for each parameter
     yield Occurrence(
         place="Optimizer.step",
-        everywhere=True,
         evidence=f"{total / len(context.steps):.0f} operators{context.each} on single "
         f"tensors, about {passes:.0f} for each parameter, none that does a whole update; "
         f"Optimizer.step takes {context.part_text(held)}",
@@ -170,11 +167,9 @@ def _find_zero_grad_fill(context: Context) -> Iterator[Occurrence]:
     time = np.where(fills[wasted], 1.0, share) * duration[wasted]
     yield Occurrence(
         place="Optimizer.zero_grad",
-        everywhere=True,
         evidence=f"{format_count(filled / len(context.steps), 'fill')}{context.each} take "
         f"{format_us(context.device_events.us_per_step(fills))}, adding to those zeros in the "
         f"backward {format_us(context.device_events.us_per_step(adds) * share)}",
-        count=filled,
         gaps=context.gaps.at(zeros, Cause.LAUNCH),
         wasted=wasted,
         wasted_ns=time.astype(np.int64),
@@ -193,10 +188,8 @@ def _on_host_zero_grad_fill(context: Context, zeros: Bool) -> Iterator[Occurrenc
     if fill + add > _SHARE_ZERO_GRAD_FILL * context.steps.duration_us:
         yield Occurrence(
             place="Optimizer.zero_grad",
-            everywhere=True,
             evidence=f"{format_count(filled / len(context.steps), 'fill')}{context.each} take "
             f"{format_us(fill)}, adding to those zeros in the backward {format_us(add)}",
-            count=filled,
             host=context.rows.host_time(filling | adding),
             examples=context.call_tree.start[filling & context.rows.counted],
         )
@@ -258,7 +251,6 @@ def _made_dense(context: Context) -> Iterator[Occurrence]:
         module=context.rows.common_module(np.flatnonzero(sparse)),
         evidence=f"aten::to_dense takes {context.us_text(made)}"
         + (f", the update of every row {format_us(updated * part)}" if shapes else ""),
-        count=int(np.count_nonzero(dense)),
         host=context.rows.host_time(dense | updates),
         saved=(made + updated * part) / (made + updated),
         examples=context.call_tree.start[dense],
@@ -304,7 +296,6 @@ def _filled(context: Context) -> Iterator[Occurrence]:
             module=module,
             evidence=f"{format_count(len(rows), 'gradient')} in {context.steps.text} take "
             f"{context.us_text(held)}, {filled / held:.0%} of it to fill zeros",
-            count=len(rows),
             host=context.rows.host_time(mine),
             examples=context.call_tree.start[rows],
             caveats=(_CAVEAT,),

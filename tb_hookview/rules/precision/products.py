@@ -139,9 +139,7 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
     listed = ", ".join(node_name(texts[int(names[i])]) for i in np.argsort(-time)[:4])
     yield Occurrence(
         place="operators on type double",
-        everywhere=True,
         evidence=f"{context.part_text(held)}, in {listed}{' and others' if len(names) > 4 else ''}",
-        count=int(np.count_nonzero(rows)),
         host=context.rows.host_time(rows),
         saved=min(saved / max(int(context.call_tree.duration[rows].sum()), 1), 1.0),
         examples=context.call_tree.start[rows],
@@ -156,13 +154,10 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
         return
     yield Occurrence(
         place="kernels of type double",
-        everywhere=True,
         evidence=f"{context.us_text(time)} ({share:.1%} of device work) in "
         f"{_operators(context, np.flatnonzero(found))}",
-        count=int(np.count_nonzero(found)),
         wasted=np.flatnonzero(found),
         saved=saved_on_devices(context, np.flatnonzero(found)),
-        examples=context.device_events.starts(found),
     )
 
 
@@ -215,14 +210,11 @@ def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
     if share >= _SHARE_TF32_DISABLED and not enabled and faster > 1:
         yield Occurrence(
             place="matrix products",
-            everywhere=True,
             evidence=f"{context.us_text(time)} ({share:.0%} of device work) in float32 "
             "kernels without tensor cores, and no matrix product in TF32"
             f"{_phrase_without(context, found)}",
-            count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
             saved=1 - 1 / faster,
-            examples=context.device_events.starts(found),
             caveats=(
                 f"Assumes that products become {faster:.1f} times as fast{known}; small ones are "
                 "bound by memory and gain little.",
@@ -317,14 +309,11 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
         part = bound_us / us_per_step(able)
         yield Occurrence(
             place="matrix products and convolutions",
-            everywhere=True,
             evidence=f"{context.us_text(us_per_step(able))} ({share:.0%} of device work) in "
             "kernels of matrix products, convolutions and attention without tensor cores, on a "
             f"device that has them{_open(unknown)}{_tf32(tf32)}{_memory(bound_us)}",
-            count=int(able.sum()),
             wasted=np.flatnonzero(able),
             saved=(1 - part) * (1 - 1 / faster) + part * BYTES,
-            examples=context.device_events.starts(able),
             caveats=(_assumed(faster, part),),
             title="Tensor cores are used by some products only" if tf32 else "",
             fix=fix,
@@ -396,15 +385,12 @@ def _find_matmul_misaligned(context: Context) -> Iterator[Occurrence]:
     if share >= _SHARE_MATMUL_MISALIGNED:
         yield Occurrence(
             place="matrix products",
-            everywhere=True,
             evidence=f"{context.us_text(time)} ({share:.0%} of device work) in kernels of "
             f"matrix products that load less than 16 bytes at once: {np.sum(named & found)} in "
             f"{context.steps.text} by their names, {np.sum(shaped & found)} by the shapes of what "
             "they multiply" + _sizes(context, found),
-            count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
             claims_gain=False,
-            examples=context.device_events.starts(found),
             caveats=("The cost is all the time of these kernels; aligned ones take time too.",),
         )
 

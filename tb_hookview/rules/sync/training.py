@@ -238,10 +238,6 @@ def _explains_grad_scaler(context: Context) -> Bool:
     return np.asarray((read >= 0) & decides & _checked(context))
 
 
-def _find_grad_scaler(context: Context) -> Iterator[Occurrence]:
-    return by_place(context, context.explained_by(SYNC_GRAD_SCALER), caveats=(_AS_RECORDED,))
-
-
 def _checked(context: Context) -> Bool:
     """Syncs that have had a check since their thread's last step of an optimizer."""
     syncs, call_tree = context.syncs, context.call_tree
@@ -260,7 +256,7 @@ SYNC_GRAD_SCALER = Rule(
     "overflow flag and the scale as device tensors. Do not call get_scale() every step.",
     reference="PyTorch issue 80167; accelerate issue 1714",
     explains=_explains_grad_scaler,
-    find=_find_grad_scaler,
+    caveats=(_AS_RECORDED,),
 )
 
 

@@ -203,12 +203,6 @@ def _explains_nonzero_variable_shape(context: Context) -> Bool:
     return context.syncs.inside("aten::nonzero", "aten::argwhere", "aten::nonzero_numpy")
 
 
-def _find_nonzero_variable_shape(context: Context) -> Iterator[Occurrence]:
-    return by_place(
-        context, context.explained_by(SYNC_NONZERO_VARIABLE_SHAPE), caveats=_CONDITIONAL
-    )
-
-
 SYNC_NONZERO_VARIABLE_SHAPE = Rule(
     id="sync-nonzero-variable-shape",
     family="sync",
@@ -219,7 +213,7 @@ SYNC_NONZERO_VARIABLE_SHAPE = Rule(
     "bound is known.",
     reference="torch.nonzero_static; NVIDIA, Writing Sync-Free Code: dynamic shapes",
     explains=_explains_nonzero_variable_shape,
-    find=_find_nonzero_variable_shape,
+    caveats=_CONDITIONAL,
 )
 
 

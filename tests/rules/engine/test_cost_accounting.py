@@ -389,10 +389,10 @@ def test_lengths_of_examples_as_a_walk_over_all_tables_finds_them(trace: str) ->
     for found in cost_accounting.findings(context):
         expected = [
             (ends[start] - start) / 1000 if start in ends else None
-            for start in starts(found.occurrence)
+            for start in starts(found.occurrence, context)
         ]
         assert found.finding.examples_us == expected
-        _assert_rows(data, starts(found.occurrence), found.finding)
+        _assert_rows(data, starts(found.occurrence, context), found.finding)
         checked += len(expected)
     assert checked > 20
 

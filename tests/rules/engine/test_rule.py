@@ -48,5 +48,5 @@ def test_a_rule_is_visible_if_it_explains_syncs_or_finds_places() -> None:
 
 def test_an_occurrence_claims_nothing_unless_it_says_so() -> None:
     plain = Occurrence("there", "seen")
-    assert (plain.count, plain.saved, plain.claims_gain) == (1, 1.0, True)
+    assert (plain.count, plain.saved, plain.claims_gain) == (None, 1.0, True)
     assert (len(plain.gaps), len(plain.wasted)) == (0, 0)

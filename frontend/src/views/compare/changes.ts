@@ -15,17 +15,20 @@ import {
 import { kindText, pathText } from "../../text/names";
 import { isPerStep } from "./definitions";
 
-/** A difference of durations, always with its sign; a dash where it is not known. */
+/** A difference, always with its sign; a dash where it is not known. */
+function signed(value: number | null, write: (size: number) => string): string {
+  if (value === null) return NOTHING;
+  return value === 0 ? "0" : (value > 0 ? "+" : "\u2212") + write(Math.abs(value));
+}
+
+/** A difference of durations. */
 export function changeText(us: number | null, scale: DurationScale): string {
-  if (us === null) return NOTHING;
-  if (us === 0) return "0";
-  return sign(us) + scaledDuration(Math.abs(us), scale);
+  return signed(us, (size) => scaledDuration(size, scale));
 }
 
 /** The same on its own, with the unit that suits it. */
 export function changeOf(us: number | null): string {
-  if (us === null) return NOTHING;
-  return us === 0 ? "0" : sign(us) + duration(Math.abs(us));
+  return signed(us, duration);
 }
 
 /** A number of one side: per step in the scale given, or what it takes once. */
@@ -49,14 +52,12 @@ export function moreLostInSyncs({ sync_sites: sites, sync_blocked_us }: Comparis
 
 /** A difference of counts. */
 export function countChange(value: number | null): string {
-  if (value === null) return NOTHING;
-  return value === 0 ? "0" : sign(value) + count(Math.abs(value));
+  return signed(value, count);
 }
 
 /** A difference of bytes. */
 export function bytesChange(value: number | null): string {
-  if (value === null) return NOTHING;
-  return value === 0 ? "0" : sign(value) + bytes(Math.abs(value));
+  return signed(value, bytes);
 }
 
 /** Says so where steps differ among themselves by as much. */
@@ -86,10 +87,6 @@ export function fromTo(before: number | null, after: number | null): string {
   const unit = ` ${scale.unit}`;
   const bare = after !== null && from.endsWith(unit) ? from.slice(0, -unit.length) : from;
   return `${bare} → ${scaledDuration(after, scale)}`;
-}
-
-function sign(value: number): string {
-  return value > 0 ? "+" : "\u2212";
 }
 
 /** A reason that changed with the step: what, by how much, of what sort. */
@@ -210,13 +207,20 @@ function idleFor(cause: string): string {
 
 function idle(comparison: Comparison): Reason[] {
   const words: Readonly<Record<string, { title: string }>> = DEVICE_TIME_DEFINITIONS;
-  return Object.entries(comparison.idle_us).map(([cause, { change }]) => ({
-    sort: "idle",
+  return reasons("idle", comparison.idle_us, (cause) =>
+    cause === "unknown" ? "device idle for unknown reasons" : idleFor(words[cause]?.title ?? cause),
+  );
+}
+
+function reasons(
+  sort: Reason["sort"],
+  pairs: Readonly<Record<string, Pair>>,
+  text: (name: string) => string,
+): Reason[] {
+  return Object.entries(pairs).map(([name, { change }]) => ({
+    sort,
     change: change ?? 0,
-    text:
-      cause === "unknown"
-        ? "device idle for unknown reasons"
-        : idleFor(words[cause]?.title ?? cause),
+    text: text(name),
   }));
 }
 
@@ -229,19 +233,13 @@ function modules(comparison: Comparison): Reason[] {
 }
 
 function kinds(comparison: Comparison): Reason[] {
-  return Object.entries(comparison.device_us_by_kind).map(([kind, { change }]) => ({
-    sort: "kinds",
-    change: change ?? 0,
-    text: `${kindText(kind)} time on the device`,
-  }));
+  const text = (kind: string): string => `${kindText(kind)} time on the device`;
+  return reasons("kinds", comparison.device_us_by_kind, text);
 }
 
 /** The host's phases say something where there is no device to say it, or it waits for launches. */
 function phases(comparison: Comparison): Reason[] {
   const words: Readonly<Record<string, { title: string }>> = HOST_PHASE_DEFINITIONS;
-  return Object.entries(comparison.phases_us).map(([phase, { change }]) => ({
-    sort: "phases",
-    change: change ?? 0,
-    text: `${words[phase]?.title ?? phase} time on the host`,
-  }));
+  const text = (phase: string): string => `${words[phase]?.title ?? phase} time on the host`;
+  return reasons("phases", comparison.phases_us, text);
 }

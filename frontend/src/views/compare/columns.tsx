@@ -1,7 +1,7 @@
 import type { ReactElement, ReactNode } from "react";
 
 import { Name } from "../../components/Name";
-import type { Column } from "../../components/table/props";
+import type { Column, ColumnNotes } from "../../components/table/props";
 import { isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { durationScale, type DurationScale } from "../../text/formats";
@@ -51,7 +51,7 @@ export function compareColumns(settings: Settings): Column<CompareRow>[] {
   const code = table !== "findings";
   const width = table === "findings" ? 116 : 92;
   return [
-    text("name", D[NAMES[table]], 0, (row) => (
+    column("name", { definition: D[NAMES[table]], width: 0, align: "start" }, (row) => (
       <>
         <Name
           kernel={table === "kernels"}
@@ -64,16 +64,18 @@ export function compareColumns(settings: Settings): Column<CompareRow>[] {
         </span>
       </>
     )),
-    text(
-      "status",
-      D.status,
-      104,
-      (row) => <span className={`status ${row.status}`}>{row.status}</span>,
-      2,
+    column("status", { definition: D.status, width: 104, align: "start", yields: 2 }, (row) => (
+      <span className={`status ${row.status}`}>{row.status}</span>
+    )),
+    column("before", { definition: D.before, width, align: "end", yields: 3 }, (row) =>
+      sideText(row.before, row.once?.base, scale),
     ),
-    amount("before", D.before, width, (row) => sideText(row.before, row.once?.base, scale), 3),
-    amount("after", D.after, width, (row) => sideText(row.after, row.once?.other, scale), 4),
-    amount("change", D.change, 100, (row) => changed(row.change, scale, looks(row))),
+    column("after", { definition: D.after, width, align: "end", yields: 4 }, (row) =>
+      sideText(row.after, row.once?.other, scale),
+    ),
+    column("change", { definition: D.change, width: 100, align: "end" }, (row) =>
+      changed(row.change, scale, looks(row)),
+    ),
     {
       id: "effect",
       accessorFn: (row) => (row.change === null ? null : Math.abs(row.change)),
@@ -91,12 +93,14 @@ function extra(
   definition: Definition,
   { rows, step }: Settings,
 ): Column<CompareRow> {
+  // What is least of a row's effect gives way first where there is no room for all: the last first.
+  const notes = { definition, align: "end", yields: -EXTRA_KEYS.indexOf(key) } as const;
   if (key === "count" || key === "syncs") {
-    return extraColumn(key, definition, 66, (row) => countChange(row.extras[key] ?? null));
+    return column(key, { ...notes, width: 66 }, (row) => countChange(row.extras[key] ?? null));
   }
   const largest = rows.reduce((most, row) => Math.max(most, Math.abs(row.extras[key] ?? 0)), 0);
   const scale = durationScale(largest);
-  return extraColumn(key, definition, 100, (row) => {
+  return column(key, { ...notes, width: 100 }, (row) => {
     const look = SYNC_COLUMNS.has(key) && isHighlighted(row.lost, step);
     return changed(row.extras[key] ?? null, scale, look);
   });
@@ -107,53 +111,25 @@ function changed(us: number | null, scale: DurationScale, look: boolean): ReactN
   return look ? <strong className="look">{text}</strong> : text;
 }
 
-type Render = (row: CompareRow) => ReactNode;
-
-function text(
-  key: "name" | "status",
-  definition: Definition,
-  width: number,
-  render: Render,
-  yields?: number,
-): Column<CompareRow> {
-  return {
-    id: key,
-    accessorFn: (row) => row[key],
-    meta: { definition, width, align: "start", ...(yields === undefined ? {} : { yields }) },
-    cell: ({ row }) => render(row.original),
-  };
-}
-
-function amount(
-  key: "before" | "after" | "change",
-  definition: Definition,
-  width: number,
-  render: Render,
-  yields?: number,
-): Column<CompareRow> {
-  return {
-    id: key,
-    accessorFn: (row) => row[key],
-    meta: { definition, width, align: "end", ...(yields === undefined ? {} : { yields }) },
-    cell: ({ row }) => render(row.original),
-  };
-}
-
 const EXTRA_KEYS = Object.values(EXTRAS).flat();
 
-function extraColumn(
-  key: ExtraKey,
-  definition: Definition,
-  width: number,
-  render: Render,
+type OwnKey = "name" | "status" | "before" | "after" | "change";
+
+function column(
+  id: OwnKey | ExtraKey,
+  notes: ColumnNotes,
+  render: (row: CompareRow) => ReactNode,
 ): Column<CompareRow> {
   return {
-    id: key,
-    accessorFn: (row) => row.extras[key] ?? null,
-    // What is least of a row's effect gives way first where there is no room for all: the last first.
-    meta: { definition, width, align: "end", yields: -EXTRA_KEYS.indexOf(key) },
+    id,
+    accessorFn: (row) => (isExtra(id) ? (row.extras[id] ?? null) : row[id]),
+    meta: notes,
     cell: ({ row }) => render(row.original),
   };
+}
+
+function isExtra(id: OwnKey | ExtraKey): id is ExtraKey {
+  return EXTRA_KEYS.includes(id as ExtraKey);
 }
 
 interface ChangeBarProps {

@@ -1,11 +1,10 @@
-import { type ReactElement, useRef } from "react";
+import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { History, Runs } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
-import { CopyButton } from "../../components/controls";
 import { useAsk, useServices } from "../../parts/services";
-import { ErrorCard } from "../../parts/states";
+import { ErrorCard, Snippet } from "../../parts/states";
 import { bytes, count, counted, duration } from "../../text/formats";
 import { PartCurve } from "./PartCurve";
 import { CauseName, SlowList } from "./SlowList";
@@ -114,17 +113,13 @@ const SNIPPET = `with hookview.watch("runs/vit", model=model) as watch:
         watch.step()`;
 
 function NotWatched(): ReactElement {
-  const source = useRef<HTMLPreElement>(null);
   return (
     <div className="state">
       <h1>This run was not watched</h1>
       <p className="message">
         A watched run logs the time of each step, and records the slow ones by itself:
       </p>
-      <div className="snippet">
-        <pre ref={source}>{SNIPPET}</pre>
-        <CopyButton text={SNIPPET} source={source} />
-      </div>
+      <Snippet text={SNIPPET} />
     </div>
   );
 }

@@ -1,20 +1,21 @@
 import type { ReactElement } from "react";
 
-import type { WireMemoryModule } from "../../api/types";
+import type { MemoryModule } from "../../api/schema";
+import { type SmallColumn, SmallTable } from "../../components/SmallTable";
 import { bytes, count, duration } from "../../text/formats";
-import { moduleText } from "./AtPeak";
+import { MODULE } from "./AtPeak";
 import { MEMORY_DEFINITIONS as OF } from "./definitions";
-import { MemoryTable, type MemoryColumn } from "./MemoryTable";
 
-const COLUMNS: readonly MemoryColumn<WireMemoryModule>[] = [
-  { head: OF.count, cell: (row) => count(row.activations) },
-  { head: OF.activations, cell: (row) => bytes(row.activation_bytes) },
-  { head: OF.lifetime, cell: (row) => duration(row.activation_lifetime_us) },
-  { head: OF.longest, cell: (row) => duration(row.activation_longest_us) },
+const COLUMNS: readonly SmallColumn<MemoryModule>[] = [
+  MODULE,
+  [OF.count, (row) => count(row.activations)],
+  [OF.activations, (row) => bytes(row.activation_bytes)],
+  [OF.lifetime, (row) => duration(row.activation_lifetime_us)],
+  [OF.longest, (row) => duration(row.activation_longest_us)],
 ];
 
 /** Modules by how long their activations live. */
-export function Activations({ rows }: { rows: readonly WireMemoryModule[] }): ReactElement {
+export function Activations({ rows }: { rows: readonly MemoryModule[] }): ReactElement {
   const saving = rows
     .filter((row) => row.activations > 0)
     .sort((a, b) => (b.activation_lifetime_us ?? 0) - (a.activation_lifetime_us ?? 0));
@@ -22,11 +23,11 @@ export function Activations({ rows }: { rows: readonly WireMemoryModule[] }): Re
     return <p className="notice">No activation is saved for a backward pass here.</p>;
   }
   return (
-    <MemoryTable
-      head="module"
-      name={(row) => moduleText(row.module)}
+    <SmallTable
+      className="memory-table"
       columns={COLUMNS}
       rows={saving}
+      keyOf={({ id }) => id}
       first={30}
     />
   );

@@ -1,12 +1,13 @@
 import type { ReactElement } from "react";
 
-import type { WireMemoryModule } from "../../api/types";
+import type { MemoryModule } from "../../api/schema";
+import { Name } from "../../components/Name";
+import { type SmallColumn, SmallTable } from "../../components/SmallTable";
 import { bytes, NOTHING } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { colourOf, MEMORY_COLOURS } from "../../theme/colours";
 import { MEMORY_CLASSES, type MemoryClass } from "./curve";
 import { CLASS_DEFINITIONS, MEMORY_DEFINITIONS } from "./definitions";
-import { MemoryTable, type MemoryColumn } from "./MemoryTable";
 import { treemap } from "./treemap";
 
 /** Rectangles that are drawn; smaller ones are in the table. */
@@ -23,28 +24,29 @@ interface Cell {
 }
 
 /** What the peak consists of, by module and class: a picture and a table. */
-export function AtPeak({ rows }: { rows: readonly WireMemoryModule[] }): ReactElement {
+export function AtPeak({ rows }: { rows: readonly MemoryModule[] }): ReactElement {
   const live = rows.filter((row) => row.peak_bytes > 0);
   const kinds = MEMORY_CLASSES.filter((kind) => live.some((row) => row.classes[kind]));
-  const columns: MemoryColumn<WireMemoryModule>[] = [
-    { head: MEMORY_DEFINITIONS.live, cell: (row) => bytes(row.peak_bytes) },
-    ...kinds.map((kind) => ({
-      head: CLASS_DEFINITIONS[kind],
-      cell: (row: WireMemoryModule) => (row.classes[kind] ? bytes(row.classes[kind]) : NOTHING),
-    })),
-    {
-      head: MEMORY_DEFINITIONS.checkpoint,
-      cell: (row) => (row.checkpoint_bytes ? `≤ ${bytes(row.checkpoint_bytes)}` : NOTHING),
-    },
+  const columns: SmallColumn<MemoryModule>[] = [
+    MODULE,
+    [MEMORY_DEFINITIONS.live, (row) => bytes(row.peak_bytes)],
+    ...kinds.map((kind): SmallColumn<MemoryModule> => [
+      CLASS_DEFINITIONS[kind],
+      (row) => (row.classes[kind] ? bytes(row.classes[kind]) : NOTHING),
+    ]),
+    [
+      MEMORY_DEFINITIONS.checkpoint,
+      (row) => (row.checkpoint_bytes ? `≤ ${bytes(row.checkpoint_bytes)}` : NOTHING),
+    ],
   ];
   return (
     <>
       <Treemap cells={cellsOf(live)} />
-      <MemoryTable
-        head="module"
-        name={(row) => moduleText(row.module)}
+      <SmallTable
+        className="memory-table"
         columns={columns}
         rows={live}
+        keyOf={({ id }) => id}
         first={20}
       />
     </>
@@ -52,11 +54,16 @@ export function AtPeak({ rows }: { rows: readonly WireMemoryModule[] }): ReactEl
 }
 
 /** What is not in a module has no path. */
-export function moduleText(path: string | null): string {
+function moduleText(path: string | null): string {
   return path === null ? "not in a module" : pathText(path);
 }
 
-function cellsOf(rows: readonly WireMemoryModule[]): Cell[] {
+export const MODULE: SmallColumn<MemoryModule> = [
+  "module",
+  (row) => <Name text={moduleText(row.module)} className="code" />,
+];
+
+function cellsOf(rows: readonly MemoryModule[]): Cell[] {
   return rows
     .flatMap((row) =>
       MEMORY_CLASSES.map((kind) => ({

@@ -1,10 +1,11 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireTablePage } from "../../api/types";
-import { Heads, type Heading } from "../../components/Heads";
+import type { TablePage } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { type SmallColumn, SmallTable } from "../../components/SmallTable";
 import { PlaceLink } from "../../parts/PlaceLink";
+import { numberOf, rowsOf, type TableRow } from "../../parts/serverTable/rows";
 import { withoutBackticks } from "../../text/definitions";
 import { bytes, count, duration, NOTHING } from "../../text/formats";
 import { pathText } from "../../text/names";
@@ -72,7 +73,7 @@ function Pages({
   page,
   onOffset,
 }: {
-  page: WireTablePage;
+  page: TablePage;
   onOffset: (offset: number) => void;
 }): ReactElement {
   const last = page.offset + page.rows.length;
@@ -104,50 +105,35 @@ function Pages({
   );
 }
 
-/** Columns with what they are called here. */
-const HEADS = {
-  operator: "operator",
-  memory_class: "class",
-  bytes: "size",
-  lifetime_us: "lifetime",
-  module: "module",
-  step: "step",
-  freed_by: "freed by",
-} as const;
-
-/** The headings, which the server's descriptions explain. */
-function headsOf({ columns }: WireTablePage): Heading[] {
-  const described = new Map(columns.map(({ name, description }) => [name, description]));
-  return Object.entries(HEADS).map(([name, title]) => ({
-    title,
-    text: withoutBackticks(described.get(name) ?? "") || undefined,
-  }));
-}
-
-function Rows({ page }: { page: WireTablePage }): ReactElement {
+function Rows({ page }: { page: TablePage }): ReactElement {
+  const described = new Map(page.columns.map(({ name, description }) => [name, description]));
+  const column = (
+    name: string,
+    title: string,
+    cell: SmallColumn<TableRow>[1],
+  ): SmallColumn<TableRow> => {
+    const text = withoutBackticks(described.get(name) ?? "") || undefined;
+    return [{ title, text }, cell];
+  };
   return (
-    <table className="small-table memory-table memory-blocks">
-      <Heads of={headsOf(page)} />
-      <tbody>
-        {page.rows.map((row) => (
-          <tr key={String(row.id)}>
-            <th scope="row">
-              <Event name={text(row.operator)} id={number(row.operator_id)} />
-            </th>
-            <td>{classTitle(text(row.memory_class))}</td>
-            <td>{bytes(number(row.bytes))}</td>
-            <td>{duration(number(row.lifetime_us))}</td>
-            <td>
-              <Module path={text(row.module)} />
-            </td>
-            <td>{text(row.step) ?? NOTHING}</td>
-            <td>
-              <Event name={text(row.freed_by)} id={number(row.freed_by_id)} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <SmallTable
+      className="memory-table memory-blocks"
+      rows={rowsOf(page)}
+      keyOf={({ id }) => String(id)}
+      columns={[
+        column("operator", "operator", (row) => (
+          <Event name={text(row.operator)} id={numberOf(row, "operator_id")} />
+        )),
+        column("memory_class", "class", (row) => classTitle(text(row.memory_class))),
+        column("bytes", "size", (row) => bytes(numberOf(row, "bytes"))),
+        column("lifetime_us", "lifetime", (row) => duration(numberOf(row, "lifetime_us"))),
+        column("module", "module", (row) => <Module path={text(row.module)} />),
+        column("step", "step", (row) => text(row.step) ?? NOTHING),
+        column("freed_by", "freed by", (row) => (
+          <Event name={text(row.freed_by)} id={numberOf(row, "freed_by_id")} />
+        )),
+      ]}
+    />
   );
 }
 
@@ -172,8 +158,4 @@ function classTitle(name: string | null): string {
 
 function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
-}
-
-function number(value: unknown): number | null {
-  return typeof value === "number" ? value : null;
 }

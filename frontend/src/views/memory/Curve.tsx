@@ -1,7 +1,7 @@
 import { useState, type PointerEvent, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireMemoryCurve, WireMemoryPeak, WireReport } from "../../api/types";
+import type { MemoryCurve, MemoryPeak, ReportData } from "../../api/schema";
 import { bytes, duration } from "../../text/formats";
 import { colourOf, MEMORY_COLOURS, PHASE_COLOURS } from "../../theme/colours";
 import { BlockAreas, BlockNote } from "./BlockAreas";
@@ -12,9 +12,9 @@ import { ByteLines, ByteTicks, TimeTicks } from "./Ticks";
 import { useWindow, type Window } from "./useWindow";
 
 export interface CurveProps {
-  curve: WireMemoryCurve;
-  peak: WireMemoryPeak | null;
-  report: WireReport;
+  curve: MemoryCurve;
+  peak: MemoryPeak | null;
+  report: ReportData;
   target: Target;
   /** The largest blocks, where they are drawn one by one; null before they are there. */
   blocks: readonly Block[] | null | undefined;
@@ -97,7 +97,7 @@ export function Curve({ curve, peak, report, target, blocks }: CurveProps): Reac
   );
 }
 
-function ClassAreas({ curve, highest }: { curve: WireMemoryCurve; highest: number }): ReactElement {
+function ClassAreas({ curve, highest }: { curve: MemoryCurve; highest: number }): ReactElement {
   return (
     <>
       {classAreas(curve, highest).map(({ key, path }) => (
@@ -148,7 +148,7 @@ function Mark({ at, className }: { at: number; className: string }): ReactElemen
 }
 
 /** Phases of the host, below the curve. */
-function Bands({ curve }: { curve: WireMemoryCurve }): ReactElement {
+function Bands({ curve }: { curve: MemoryCurve }): ReactElement {
   return (
     <svg width="100%" height={BAND} aria-hidden="true">
       {curve.phases.map(({ name, start_us, end_us }, index) => {

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireMemory, WireMemoryPeak, WireReport } from "../../api/types";
+import type { MemoryAnswer, MemoryPeak, ReportData } from "../../api/schema";
 import { Segments } from "../../components/controls";
 import { Figure } from "../../components/Figure";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -19,7 +19,7 @@ import { Operators } from "./Operators";
 import { useChangeMemory, useMemory } from "./useMemory";
 
 interface MemoryViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -36,7 +36,7 @@ export function MemoryView({ report, target }: MemoryViewProps): ReactElement {
 }
 
 interface ContentProps extends MemoryViewProps {
-  loaded: Loaded<WireMemory>;
+  loaded: Loaded<MemoryAnswer>;
 }
 
 function Content({ loaded, report, target }: ContentProps): ReactElement {
@@ -106,7 +106,7 @@ const TITLES: Readonly<Record<MemoryTable, string>> = {
 const TABLES = MEMORY_TABLES.map((value) => ({ value, title: TITLES[value] }));
 
 interface ListsProps extends MemoryViewProps {
-  answer: WireMemory;
+  answer: MemoryAnswer;
   device: string;
 }
 
@@ -141,19 +141,19 @@ function Lists({ answer, device, report, target }: ListsProps): ReactElement {
 }
 
 /** The peak of the steps shown; the largest where there are several. */
-function peakOf(answer: WireMemory, device: string, step: string | null): WireMemoryPeak | null {
+function peakOf(answer: MemoryAnswer, device: string, step: string | null): MemoryPeak | null {
   const mine = answer.peaks.filter((peak) => peak.device === device);
   const wanted = mine.filter((peak) => step !== null || peak.step === null);
-  return wanted.reduce<WireMemoryPeak | null>(
+  return wanted.reduce<MemoryPeak | null>(
     (most, peak) => (most === null || peak.allocated_bytes > most.allocated_bytes ? peak : most),
     null,
   );
 }
 
 interface FiguresProps {
-  answer: WireMemory;
-  peak: WireMemoryPeak | null;
-  report: WireReport;
+  answer: MemoryAnswer;
+  peak: MemoryPeak | null;
+  report: ReportData;
 }
 
 function Figures({ answer, peak, report }: FiguresProps): ReactElement {
@@ -190,7 +190,7 @@ function Figures({ answer, peak, report }: FiguresProps): ReactElement {
 function Failed({
   loaded,
 }: {
-  loaded: Extract<Loaded<WireMemory>, { status: "error" }>;
+  loaded: Extract<Loaded<MemoryAnswer>, { status: "error" }>;
 }): ReactElement {
   const change = useChangeMemory();
   const [, go] = usePlace();

@@ -1,31 +1,33 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
+import { Name } from "../../components/Name";
+import { type SmallColumn, SmallTable } from "../../components/SmallTable";
 import { bytes, count } from "../../text/formats";
 import { MEMORY_DEFINITIONS as OF } from "./definitions";
-import { MemoryTable, type MemoryColumn } from "./MemoryTable";
 
 interface OperatorsProps {
-  report: WireReport;
+  report: ReportData;
   device: string;
 }
 
-const COLUMNS: readonly MemoryColumn<WireReport["memory_operators"][number]>[] = [
-  { head: OF.blocks, cell: (row) => count(row.self_allocations) },
-  { head: OF.self, cell: (row) => bytes(row.self_allocated_bytes) },
-  { head: OF.inside, cell: (row) => bytes(row.allocated_bytes) },
-  { head: OF.increase, cell: (row) => signed(row.increase_bytes) },
+const COLUMNS: readonly SmallColumn<ReportData["memory_operators"][number]>[] = [
+  ["operator", (row) => <Name text={row.operator} className="code" />],
+  [OF.blocks, (row) => count(row.self_allocations)],
+  [OF.self, (row) => bytes(row.self_allocated_bytes)],
+  [OF.inside, (row) => bytes(row.allocated_bytes)],
+  [OF.increase, (row) => signed(row.increase_bytes)],
 ];
 
 /** What operators allocate, by name. */
 export function Operators({ report, device }: OperatorsProps): ReactElement {
   const rows = report.memory_operators.filter((row) => row.device === device);
   return (
-    <MemoryTable
-      head="operator"
-      name={(row) => row.operator}
+    <SmallTable
+      className="memory-table"
       columns={COLUMNS}
       rows={rows}
+      keyOf={({ id }) => id}
       first={30}
     />
   );

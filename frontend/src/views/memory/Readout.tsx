@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireMemoryCurve, WireMemoryPeak } from "../../api/types";
+import type { MemoryCurve, MemoryPeak } from "../../api/schema";
 import { Term } from "../../components/Tip";
 import { bytes } from "../../text/formats";
 import { colourOf, MEMORY_COLOURS } from "../../theme/colours";
@@ -8,9 +8,9 @@ import { MEMORY_CLASSES } from "./curve";
 import { CLASS_DEFINITIONS } from "./definitions";
 
 interface ReadoutProps {
-  curve: WireMemoryCurve;
+  curve: MemoryCurve;
   index: number | null;
-  peak: WireMemoryPeak | null;
+  peak: MemoryPeak | null;
 }
 
 /** The classes with their bytes: where the pointer is, else at the peak. */

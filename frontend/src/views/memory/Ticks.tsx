@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireMemoryCurve } from "../../api/types";
+import type { MemoryCurve } from "../../api/schema";
 import { bytes, duration } from "../../text/formats";
 import { SIDE, ticksTo } from "./curve";
 
@@ -42,7 +42,7 @@ export function ByteLines({ highest }: { highest: number }): ReactElement {
 }
 
 interface TimeTicksProps {
-  curve: WireMemoryCurve;
+  curve: MemoryCurve;
   /** Of the trace, on its own clock. */
   begin: number;
 }

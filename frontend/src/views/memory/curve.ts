@@ -2,7 +2,7 @@
 
 import { scaleLinear } from "d3-scale";
 
-import type { WireMemoryCurve } from "../../api/types";
+import type { MemoryCurve } from "../../api/schema";
 import type { Span } from "../../text/span";
 
 /** Classes from the bottom of the stack to its top: those that change least lie lowest. */
@@ -30,7 +30,7 @@ export interface Area {
 export const SIDE = 1000;
 
 /** Areas of the classes one upon another; of `allocated` alone where the classes are unknown. */
-export function areas(curve: WireMemoryCurve, highest: number): Area[] {
+export function areas(curve: MemoryCurve, highest: number): Area[] {
   const x = positions(curve);
   const known = MEMORY_CLASSES.filter((key) => curve.classes[key] !== undefined);
   if (known.length === 0) {
@@ -49,7 +49,7 @@ export function areas(curve: WireMemoryCurve, highest: number): Area[] {
 
 /** The area between two levels, as an SVG path. */
 export function between(
-  curve: WireMemoryCurve,
+  curve: MemoryCurve,
   floor: readonly number[],
   top: readonly number[],
   highest: number,
@@ -58,12 +58,12 @@ export function between(
 }
 
 /** The steps of a line, as that of the reserved bytes. */
-export function line(curve: WireMemoryCurve, levels: readonly number[], highest: number): string {
+export function line(curve: MemoryCurve, levels: readonly number[], highest: number): string {
   return `M${steps(positions(curve), levels, highest).join("L")}`;
 }
 
 /** The highest level that a chart must hold. */
-export function highestOf(curve: WireMemoryCurve): number {
+export function highestOf(curve: MemoryCurve): number {
   const levels = [...curve.allocated_bytes, ...(curve.reserved_bytes ?? [])];
   return levels.reduce((most, level) => Math.max(most, level), 1);
 }
@@ -75,15 +75,12 @@ export function ticksTo(from: number, most: number, about: number): [value: numb
 }
 
 /** Where a time is in the width of a chart, 0 to 1; outside of it below or above. */
-export function fractionOf(
-  curve: Pick<WireMemoryCurve, "start_us" | "end_us">,
-  us: number,
-): number {
+export function fractionOf(curve: Pick<MemoryCurve, "start_us" | "end_us">, us: number): number {
   return (us - curve.start_us) / Math.max(curve.end_us - curve.start_us, 1e-9);
 }
 
 /** Index of the level that holds at a fraction of the width. */
-export function levelAt(curve: WireMemoryCurve, fraction: number): number {
+export function levelAt(curve: MemoryCurve, fraction: number): number {
   const time = curve.start_us + fraction * (curve.end_us - curve.start_us);
   let low = 0;
   let high = curve.time_us.length - 1;
@@ -103,7 +100,7 @@ export function moved(span: Span, factor: number, by: number, whole: Span): Span
   return length >= whole.to - whole.from ? null : { from, to: from + length };
 }
 
-function positions(curve: WireMemoryCurve): number[] {
+function positions(curve: MemoryCurve): number[] {
   return [...curve.time_us, curve.end_us].map(
     (us) => Math.min(Math.max(fractionOf(curve, us), 0), 1) * SIDE,
   );

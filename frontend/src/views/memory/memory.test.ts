@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 
-import type { WireMemoryCurve } from "../../api/types";
+import type { MemoryCurve } from "../../api/schema";
 import { MEMORY, type MemoryPlace } from "./address";
 import { polygon, restOf, stackBlocks, type Block } from "./blockStack";
 import { areas, highestOf, levelAt, line, moved } from "./curve";
 import { treemap } from "./treemap";
 
-const CURVE: WireMemoryCurve = {
+const CURVE: MemoryCurve = {
   device: "cuda:0",
   start_us: 100,
   end_us: 200,

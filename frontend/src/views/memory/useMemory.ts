@@ -1,10 +1,9 @@
-import { useCallback, useMemo } from "react";
+import { useCallback } from "react";
 
-import type { MemoryQuestion } from "../../api/client";
 import type { Target } from "../../api/request";
-import type { WireMemory, WireTablePage, WireReport } from "../../api/types";
+import type { MemoryAnswer, TablePage, ReportData } from "../../api/schema";
 import { useRows } from "../../parts/serverTable/rows";
-import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
+import { useAsk, usePlace, useServices, type Loaded } from "../../parts/services";
 import type { MemoryPlace } from "./address";
 import { BLOCK_COLUMNS } from "./blockStack";
 
@@ -12,48 +11,27 @@ import { BLOCK_COLUMNS } from "./blockStack";
 export const PAGE = 50;
 
 /** Memory of the device and the window that the address names; the answer before stays until then. */
-export function useMemory(target: Target, report: WireReport): Loaded<WireMemory> {
+export function useMemory(target: Target, report: ReportData): Loaded<MemoryAnswer> {
   const { api } = useServices();
   const [{ memory, shown }] = usePlace();
   const begin = report.trace.start_us;
-  const key = JSON.stringify([
-    target,
-    { device: memory.device, span: shown && { from: shown.from + begin, to: shown.to + begin } },
-  ]);
-  const load = useMemo(() => {
-    const [of, question] = JSON.parse(key) as [Target, MemoryQuestion];
-    return (signal: AbortSignal) => api.memory(of, question, signal);
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- another report is another trace
-  }, [api, key, report]);
-  return useLoad(load);
+  const span = shown && { from: shown.from + begin, to: shown.to + begin };
+  return useAsk(api.memory, [target, { device: memory.device, span }], report);
 }
 
 /** Blocks of a device, the largest first; the page that the address names. */
-export function useBlocks(
-  target: Target,
-  device: string,
-  place: MemoryPlace,
-): Loaded<WireTablePage> {
-  const { api } = useServices();
+export function useBlocks(target: Target, device: string, place: MemoryPlace): Loaded<TablePage> {
   const { kind, offset } = place;
-  const load = useMemo(() => {
-    const filter = [`device:eq:${device}`];
-    if (kind !== null) filter.push(`memory_class:eq:${kind}`);
-    const question = { table: "memory_blocks", sort: ["-bytes"], filter, offset, limit: PAGE };
-    return (signal: AbortSignal) => api.table(target, question, signal);
-  }, [api, target, device, kind, offset]);
-  return useLoad(load);
+  const filter = [`device:eq:${device}`];
+  if (kind !== null) filter.push(`memory_class:eq:${kind}`);
+  return useRows(target, { table: "memory_blocks", sort: ["-bytes"], filter, offset, limit: PAGE });
 }
 
 /** Of these the chart draws each; the others are one area. */
 const MOST_DRAWN = 1000;
 
 /** The largest blocks of a device, for the chart; null where it does not draw them. */
-export function useDrawnBlocks(
-  target: Target,
-  device: string,
-  drawn: boolean,
-): Loaded<WireTablePage> {
+export function useDrawnBlocks(target: Target, device: string, drawn: boolean): Loaded<TablePage> {
   return useRows(
     target,
     drawn

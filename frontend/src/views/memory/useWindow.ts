@@ -1,6 +1,6 @@
 import type { KeyboardEvent } from "react";
 
-import type { WireMemoryCurve, WireReport } from "../../api/types";
+import type { MemoryCurve, ReportData } from "../../api/schema";
 import { usePlace } from "../../parts/services";
 import type { Span } from "../../text/span";
 import { moved } from "./curve";
@@ -13,7 +13,7 @@ export interface Window {
 }
 
 /** The window of the address, which the timeline has too. */
-export function useWindow(curve: WireMemoryCurve, report: WireReport): Window {
+export function useWindow(curve: MemoryCurve, report: ReportData): Window {
   const [{ shown }, go] = usePlace();
   const begin = report.trace.start_us;
   const whole = { from: 0, to: report.trace.duration_us };

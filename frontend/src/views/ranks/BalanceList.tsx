@@ -2,9 +2,8 @@ import type { ReactElement } from "react";
 
 import type { Balance } from "../../api/schema";
 import { Name } from "../../components/Name";
-import { Term } from "../../components/Tip";
+import { SmallTable } from "../../components/SmallTable";
 import { ShareBar } from "../../components/charts";
-import { useMore } from "../../components/more";
 import { count, counted, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { BALANCE_DEFINITIONS as B, RANK_DEFINITIONS as D } from "./definitions";
@@ -41,10 +40,6 @@ export function BalanceList({ balance }: { balance: readonly Balance[] }): React
 function BalanceOf({ row }: { row: Balance }): ReactElement {
   const place = PLACES[row.dimension] ?? "place";
   const most = imbalanceOf(row.compute_us);
-  const [shown, more] = useMore(
-    row.ranks.map((_, at) => at),
-    16,
-  );
   return (
     <section className="facet">
       <h2>
@@ -58,42 +53,24 @@ function BalanceOf({ row }: { row: Balance }): ReactElement {
             : `${place} ${most.place} computes longest: ${percent(most.ratio - 1)} more than the mean.`}
         </p>
       )}
-      <table className="small-table">
-        <thead>
-          <tr>
-            <th scope="col">
-              <Term text={B.place.text}>{place}</Term>
-            </th>
-            {[B.ranks, D.compute].map(({ title, text }) => (
-              <th key={title} scope="col">
-                <Term text={text}>{title}</Term>
-              </th>
-            ))}
-            <td className="balance-bar" />
-            {[D.communication, D.idle, D.wait].map(({ title, text }) => (
-              <th key={title} scope="col">
-                <Term text={text}>{title}</Term>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((at) => (
-            <tr key={at}>
-              <th scope="row">{at}</th>
-              <td>{count(row.ranks[at])}</td>
-              <td>{duration(row.compute_us[at])}</td>
-              <td className="balance-bar">
-                <ShareBar share={ratio(row.compute_us[at] ?? null, most?.us ?? null)} />
-              </td>
-              <td>{duration(row.communication_us[at])}</td>
-              <td>{duration(row.idle_us[at])}</td>
-              <td>{duration(row.wait_us[at])}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {more}
+      <SmallTable
+        first={16}
+        rows={row.ranks.map((_, at) => at)}
+        keyOf={(at) => at}
+        columns={[
+          [{ title: place, text: B.place.text }, (at) => at],
+          [B.ranks, (at) => count(row.ranks[at])],
+          [{ ...D.compute, span: 2 }, (at) => duration(row.compute_us[at])],
+          [
+            null,
+            (at) => <ShareBar share={ratio(row.compute_us[at] ?? null, most?.us ?? null)} />,
+            "balance-bar",
+          ],
+          [D.communication, (at) => duration(row.communication_us[at])],
+          [D.idle, (at) => duration(row.idle_us[at])],
+          [D.wait, (at) => duration(row.wait_us[at])],
+        ]}
+      />
     </section>
   );
 }

@@ -82,7 +82,7 @@ export function SevereWarnings({ report }: { report: ReportData }): ReactElement
   );
 }
 
-function Warning({ warning }: { warning: TraceWarning }): ReactElement {
+export function Warning({ warning }: { warning: TraceWarning }): ReactElement {
   return (
     <li>
       <bdi>{clip(warning.message, 500)}</bdi>

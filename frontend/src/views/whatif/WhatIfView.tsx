@@ -45,10 +45,10 @@ export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
         )}
         {loaded.status === "loading" && loaded.value === null && <div className="whatif-awaited" />}
         {loaded.status !== "error" && loaded.value?.refused === null && (
-          <PathTables report={report} target={target} place={place} />
-        )}
-        {loaded.status !== "error" && loaded.value?.refused === null && (
-          <PredictedLanes report={report} target={target} place={place} />
+          <>
+            <PathTables report={report} target={target} place={place} />
+            <PredictedLanes report={report} target={target} place={place} />
+          </>
         )}
         <Explained />
       </div>
