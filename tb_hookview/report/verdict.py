@@ -57,6 +57,8 @@ _NO_TURNS = (*_IN_A_CALL, "communication")
 _ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
+_OFF = 0.01
+"""Part of a replay by which it is off from which on that is said."""
 _QUICKER = " Steps without it took at most {}: they did less, or waited less."
 _BEYOND = 0.01
 """Part by which the estimate is longer than these from which on that is said."""
@@ -232,13 +234,15 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
     base, other = alone.simulator.unrecorded, alone.unrecorded
     if base is None or other is None:
         return found
-    step, recorded = base.pace.step / 1000, alone.simulator.unchanged.step / 1000
-    shorter = step < (1 - _SHORTER) * recorded
+    step, replayed = base.pace.step / 1000, alone.simulator.unchanged.step / 1000
+    shorter = step < (1 - _SHORTER) * replayed
     bound = _BOUND[other.bound] if other.bound != found.bound else ""
     sentence = None
     if shorter:
         when = format_per(marked)
-        figures = f"{format_us(step)} {when} instead of {format_us(recorded)}"
+        off = abs(replayed - (found.step_us or 0.0)) > _OFF * replayed
+        recorded = f" (replayed; {format_us(found.step_us)} recorded)" if off else ""
+        figures = f"{format_us(step)} {when} instead of {format_us(replayed)}{recorded}"
         sentence = f"Without the profiler (estimate): {figures}{bound and f', {bound}'}."
     elif bound:
         sentence = f"Without the profiler (estimate): {bound}."
