@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.operators import OperatorCalls
 from tb_hookview.arrays.joins import (
     asof,
     first_of_each,
@@ -186,9 +187,10 @@ def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
         f"{context.us_text(waste)}",
         count=int(size[long].sum()),
         wasted=wasted,
+        gone=OperatorCalls(context.selection).launching_only(wasted),
         saved=_SAVED,
         examples=context.analysis.device_events.start[order[first_of_each(chain)[long]]],
-        caveats=(_CAVEAT, f"Assumes that {_SAVED:.0%} of that time can be saved."),
+        caveats=(_CAVEAT, f"Assumes that {_SAVED:.0%} of that time and of its launches is saved."),
         fix=POINTWISE_UNFUSED.fix + _FIX_FOLDED
         if events.containing(*_FOLDED)[wasted].any()
         else "",
@@ -240,7 +242,8 @@ POINTWISE_UNFUSED = Rule(
     "after the other on a stream, in more than 30% of the device time launched in the step; in "
     "forward (where that is unknown, in no phase) or backward, but not where gradients are summed; "
     "and no Triton kernel in the trace. Batch norms of inference count as elementwise. "
-    "The cost is all of a chain but its longest kernel.",
+    "The cost is all of a chain but its longest kernel; the launches of these go, too, and the "
+    "operators that launch nothing else.",
     fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "
     "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",
     reference="PyTorch, Performance Tuning Guide: fuse operations",
