@@ -54,6 +54,8 @@ _IN_A_CALL = ("allocator", "copy")
 """Those in which the host is in one call."""
 _NO_TURNS = (*_IN_A_CALL, "communication")
 """Those in which host and device do not wait for each other's work."""
+_NOT_THE_HOST = ("communication", "device", "kernel_loading", "profiler", "unknown")
+"""Causes of idle time without work of the host that recurs."""
 _ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
@@ -364,10 +366,12 @@ class _Sentence:
             return _LOADS_KERNELS.format(loading)
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
-        remedy = _apart(waits) if step - longer > _APART * step else ""
-        if remedy == _OVERLAP and 2 * self._waited < step - longer:
+        apart, delays = step - longer, unexplained_us - self._queued
+        remedy = _apart(waits) if apart > _APART * step else ""
+        if remedy == _OVERLAP and (2 * self._waited < apart or (waits and delays > _turns(waits))):
             remedy = ""  # the host ran ahead
-        if unexplained_us - self._queued > _APART * step and remedy in ("", _OVERLAP):
+        most_delays = apart > _APART * step and 2 * delays > apart
+        if (remedy in ("", _OVERLAP) and delays > _APART * step) or (not remedy and most_delays):
             return _DELAYS
         if remedy:
             return remedy
@@ -406,6 +410,11 @@ class _Sentence:
         where = "the selected steps launched" if self._launched_elsewhere else "the trace has"
         compiles = _COMPILES.format(format_us(self._compiling)) if self._compiles() else ""
         return f"Unknown, because {where} no device events: {', '.join(needs)}.{compiles}"
+
+
+def _turns(waits: dict[str, float]) -> float:
+    """Idle time of the devices in which the host worked, or came back from waiting for them."""
+    return sum(us for cause, us in waits.items() if cause not in _NOT_THE_HOST)
 
 
 def _apart(waits: dict[str, float]) -> str:
