@@ -70,7 +70,7 @@ class OperatorCalls(Struct, frozen=True, dict=True):
         return lookup(self.call, above)
 
     def launching_only(self, events: DeviceEventIndex) -> TreeRow:
-        """Launches of these device events, and innermost calls around them, that launched no others."""
+        """Launches of these device events, and innermost calls around them, without others."""
         kept = np.ones(len(self.launcher), bool)
         kept[events] = False
         rows = [

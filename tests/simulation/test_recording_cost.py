@@ -261,7 +261,7 @@ def test_where_nothing_is_recorded_recording_costs_nothing(tmp_path: Path) -> No
 
 
 def test_a_replay_that_is_off_is_called_one(tmp_path: Path) -> None:
-    """Next to an estimate by replay stands the replay, and what was recorded where it is another."""
+    """An estimate stands next to the replay, and to what was recorded where that is another."""
     analysis = load(grid.write(tmp_path / "t.json", beside("f", "python_function", 0.5, 4000)))
     simulator = Simulator(Selection(analysis, None))
     exact, off = find_verdict(Alone(simulator), None), Simulator(Selection(analysis, None))
