@@ -22,7 +22,6 @@ from tb_hookview.loading import CachedReader
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.loading.store import trace_store
 from tb_hookview.mcp import lists
-from tb_hookview.mcp import lists as events
 from tb_hookview.mcp.lists import TracePath
 from tb_hookview.ranks.document import run_document
 from tb_hookview.ranks.run import analyze_run, query_run, run_files
@@ -204,10 +203,10 @@ class Tools:
             raise UsageError("give event_id, or a text that names of events contain")
         timeline, page = self._traces.timeline(path, worker), Page(offset, limit)
         if event_id is not None:
-            return events.event(path, detail(timeline, event_id), page)
+            return lists.event(path, detail(timeline, event_id), page)
         lanes = range(len(timeline.entries))
         found = search(timeline, Question(contains, lanes, None, None, width=1))
-        return events.events(path, contains, found.total, found.hits, page)
+        return lists.events(path, contains, found.total, found.hits, page)
 
     def compare(
         self, base: str, other: str, worker: str = "", offset: int = 0, limit: int = 20

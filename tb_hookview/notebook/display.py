@@ -9,7 +9,7 @@ from html import escape
 from json import dumps
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 from uuid import uuid4
 
 from tb_hookview.addresses.text import is_address, shown
@@ -123,14 +123,6 @@ VIEWS = (
 """Views of the page, as its addresses name them."""
 
 
-class PageToShow(NamedTuple):
-    """What to serve, and where to open the page."""
-
-    path: str
-    view: str
-    query: dict[str, str]
-
-
 def show(
     report_or_path: Report | RunReport | str | Path, *, height: int = 800, view: str | None = None
 ) -> None:
@@ -154,16 +146,13 @@ def show(
         raise UsageError(f"no view is called {view!r}; there are {', '.join(VIEWS)}")
     if height <= 0:
         raise UsageError(f"height={height}: not a number of pixels above 0")
-    place = _place(report_or_path)
-    server = server_of(place.path)
-    query = f"?{urlencode(place.query, quote_via=quote)}" if place.query else ""
-    hash_ = f"#/{view or place.view}{query}"
+    path, usual_view, query = _place(report_or_path)
+    server = server_of(path)
+    hash_ = f"#/{view or usual_view}{query}"
     if "google.colab" in sys.modules:
         _show_in_colab(server, hash_, height)
         return
-    cell = Cell(
-        shown(place.path), server.port, f"{server.prefix}{hash_}", server.url + hash_, height
-    )
+    cell = Cell(shown(path), server.port, f"{server.prefix}{hash_}", server.url + hash_, height)
     if _in_notebook():
         from IPython.display import display
 
@@ -172,18 +161,19 @@ def show(
         sys.stdout.write(f"{cell}\n")
 
 
-def _place(what: Any) -> PageToShow:
+def _place(what: Any) -> tuple[str, str, str]:
+    """The path to serve, the view that its page opens at, and what follows that in the address."""
     if isinstance(what, Report):
         steps = what.data.steps
         # The page shows one step or all of them.
-        query = {"step": steps[0].name} if len(steps) == 1 else {}
-        return PageToShow(what.data.trace.path, "summary", query)
+        query = f"?step={quote(steps[0].name, safe='')}" if len(steps) == 1 else ""
+        return what.data.trace.path, "summary", query
     if isinstance(what, RunReport):
-        return PageToShow(what.data.path, "ranks", {})
+        return what.data.path, "ranks", ""
     if not isinstance(what, str | os.PathLike) or not str(what):
         kind = type(what).__name__
         raise UsageError(f"{kind} cannot be shown; give a path, or what analyze returned")
-    return PageToShow(os.fspath(what), "summary", {})
+    return os.fspath(what), "summary", ""
 
 
 def _in_notebook() -> bool:

@@ -48,6 +48,16 @@ export function phasePlace(phase: Phase): Partial<Place> {
   return { view: "timeline", ...FRESH };
 }
 
+/** Where the page shows a module. */
+export function modulePlace(module: string): Partial<Place> {
+  return { view: "modules", module, zoom: null, ...FRESH };
+}
+
+/** Where the page shows a finding, or (null) all of them. */
+export function findingPlace(finding: string | null): Partial<Place> {
+  return { view: "findings", finding, ...FRESH };
+}
+
 /** Where the page says more of what a device did. */
 export function devicePlace(part: DevicePart): Partial<Place> {
   return { view: part === "sync" ? "syncs" : "timeline", ...FRESH };

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import { withoutFinding } from "../address/links";
+import { findingPlace, withoutFinding } from "../address/links";
 import type { Finding } from "../api/schema";
 import { priceText, type PriceBasis } from "../report/findings";
 import { Name } from "../components/Name";
@@ -33,9 +33,7 @@ export function Fix({ finding, basis }: FixProps): ReactElement {
       )}
       {basis !== null && (
         <p className="links">
-          <PlaceLink to={{ view: "findings", finding: finding.id, search: "", sort: null }}>
-            Evidence in Findings
-          </PlaceLink>
+          <PlaceLink to={findingPlace(finding.id)}>Evidence in Findings</PlaceLink>
           {finding.gain_us_per_step !== null && (
             <PlaceLink to={withoutFinding(finding.id)}>What if it were fixed</PlaceLink>
           )}

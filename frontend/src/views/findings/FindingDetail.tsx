@@ -9,6 +9,7 @@ import { CopyButton } from "../../components/controls";
 import { useWords } from "../../components/words";
 import { Fix } from "../../parts/Fix";
 import { PlaceLink } from "../../parts/PlaceLink";
+import { ShowModule } from "../../parts/ShowModule";
 import { SyncTimeline } from "../../parts/SyncTimeline";
 import { perText, priceBasis, shownSaving } from "../../report/findings";
 import { stepWord } from "../../report/measures";
@@ -64,14 +65,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
               What if this were fixed
             </PlaceLink>
           )}
-          {finding.module !== null && (
-            <PlaceLink
-              className="button"
-              to={{ view: "modules", module: finding.module, zoom: null, search: "", sort: null }}
-            >
-              Show module
-            </PlaceLink>
-          )}
+          <ShowModule module={finding.module} />
           <bdi className="code muted">{finding.rule}</bdi>
         </div>
       </div>

@@ -5,6 +5,7 @@ import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
+import { ShowModule } from "../../parts/ShowModule";
 import { EventList, RowPanel } from "../../parts/serverTable/RowPanel";
 import { numberOf, rowsOf, type TableRow, textOf, useRows } from "../../parts/serverTable/rows";
 import { count, instant } from "../../text/formats";
@@ -38,7 +39,7 @@ export function KernelPanel(props: KernelPanelProps): ReactElement {
     >
       {(row) => (
         <>
-          <ShowModule module={textOf(row, "module")} />
+          <ShowModule module={textOf(row, "module") || null} />
           {sequence ? (
             <SequencePlace report={report} row={row} />
           ) : (
@@ -47,18 +48,6 @@ export function KernelPanel(props: KernelPanelProps): ReactElement {
         </>
       )}
     </RowPanel>
-  );
-}
-
-function ShowModule({ module }: { module: string }): ReactElement | null {
-  if (module === "") return null;
-  return (
-    <PlaceLink
-      className="button"
-      to={{ view: "modules", module, zoom: null, search: "", sort: null }}
-    >
-      Show module
-    </PlaceLink>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 
+import { modulePlace } from "../../address/links";
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
@@ -122,8 +123,4 @@ function OfModules({ target, name }: { target: Target; name: string }): ReactEle
       </PanelTable>
     </section>
   );
-}
-
-function modulePlace(module: string): Parameters<typeof PlaceLink>[0]["to"] {
-  return { view: "modules", module, zoom: null, search: "", sort: null };
 }

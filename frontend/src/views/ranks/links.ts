@@ -1,4 +1,4 @@
-import { inTimeline } from "../../address/links";
+import { findingPlace, inTimeline, modulePlace } from "../../address/links";
 import type { Place } from "../../address/place";
 import type { RunOverview } from "../../api/schema";
 
@@ -22,7 +22,7 @@ export function timelineOf(
 /** A module of a rank's trace. */
 export function moduleOf(run: Where, place: number, module: string): Partial<Place> {
   const worker = run.workers[place] ?? null;
-  return { ...OTHER_TRACE, view: "modules", worker, module, zoom: null, search: "", sort: null };
+  return { ...OTHER_TRACE, ...modulePlace(module), worker };
 }
 
 /** The findings of a rule in a rank's trace. */
@@ -30,14 +30,11 @@ export function findingsOf(run: Where, place: number, rule: string): Partial<Pla
   const worker = run.workers[place] ?? null;
   return {
     ...OTHER_TRACE,
-    view: "findings",
+    ...findingPlace(null),
     worker,
     rule,
-    finding: null,
     severity: null,
     confidence: null,
     about: null,
-    search: "",
-    sort: null,
   };
 }

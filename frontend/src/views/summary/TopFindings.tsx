@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import { withoutFinding } from "../../address/links";
+import { findingPlace, withoutFinding } from "../../address/links";
 import type { Finding, ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
@@ -28,7 +28,7 @@ export function TopFindings({ report }: { report: ReportData }): ReactElement {
     <section className="facet top-findings" aria-label="Top findings">
       <header>
         <h2>What to change first</h2>
-        <PlaceLink to={{ view: "findings", finding: null, search: "", sort: null }}>
+        <PlaceLink to={findingPlace(null)}>
           {findings.length > Math.max(1, first.length)
             ? `All ${findings.length} findings`
             : "Findings"}
@@ -52,11 +52,7 @@ function TopFinding(props: { finding: Finding; more: number; basis: PriceBasis }
   const { finding, more, basis } = props;
   return (
     <li>
-      <PlaceLink
-        to={{ view: "findings", finding: finding.id, search: "", sort: null }}
-        className="top-title"
-        title={finding.evidence}
-      >
+      <PlaceLink to={findingPlace(finding.id)} className="top-title" title={finding.evidence}>
         <Name text={finding.title} className="wrap" />
       </PlaceLink>
       <p className="top-where">

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import { syncInTimeline } from "../../address/links";
+import { findingPlace, syncInTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
 import type { ReportData, RuleInfo } from "../../api/schema";
 import { Name } from "../../components/Name";
@@ -8,6 +8,7 @@ import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { Chain } from "../../parts/Chain";
 import { Fix } from "../../parts/Fix";
 import { PlaceLink } from "../../parts/PlaceLink";
+import { ShowModule } from "../../parts/ShowModule";
 import { SyncTimeline } from "../../parts/SyncTimeline";
 import { usePlace } from "../../parts/services";
 import { findingsOfSyncs, perText, placeText, priceBasis } from "../../report/findings";
@@ -51,14 +52,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
         <PlaceLink className="button" to={syncInTimeline(report, sync)}>
           Show in timeline
         </PlaceLink>
-        {sync.module !== null && (
-          <PlaceLink
-            className="button"
-            to={{ view: "modules", module: sync.module, zoom: null, search: "", sort: null }}
-          >
-            Show module
-          </PlaceLink>
-        )}
+        <ShowModule module={sync.module} />
       </div>
       <Chain report={report} row={row} title={<Which {...props} id={row.id} />} />
       <SyncTimeline report={report} target={target} row={row} />
@@ -99,7 +93,7 @@ function Fixes({ report, node, rules }: SyncPanelProps): ReactElement {
           {rest.map((finding, index) => (
             <span key={finding.id}>
               {index > 0 && "; "}
-              <PlaceLink to={{ view: "findings", finding: finding.id, search: "", sort: null }}>
+              <PlaceLink to={findingPlace(finding.id)}>
                 <Name text={placeText(finding)} className="wrap" />
               </PlaceLink>
             </span>

@@ -1,5 +1,6 @@
 import { type ReactElement, useRef } from "react";
 
+import { modulePlace } from "../../address/links";
 import type { EventDetail, EventLink, EventSummary, TimelineLane } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Facts, SmallTable } from "../../components/SmallTable";
@@ -84,7 +85,7 @@ function Owner({ event }: { event: EventDetail }): ReactElement {
       type="button"
       className="link"
       title="Show module"
-      onClick={() => go({ view: "modules", module, zoom: null, search: "", sort: null })}
+      onClick={() => go(modulePlace(module))}
     >
       <Name text={pathText(module)} className="code" />
     </button>
