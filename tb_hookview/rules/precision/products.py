@@ -341,7 +341,7 @@ def _assumed(faster: float, part: float) -> str:
     assumes, read_less = "Assumes that such kernels become {:.1f} times as fast", 1 / (1 - BYTES)
     if part == 1:
         return f"{assumes.format(read_less)}: they read that much less."
-    others = f", those bound by memory {read_less:.1f} times" if part else ""
+    others = f", those bound by memory {read_less:.1f} times" if part and faster > read_less else ""
     return f"{assumes.format(faster)}{others}."
 
 
