@@ -21,7 +21,15 @@ from tb_hookview.analysis.consistency.checks import captured_launches
 from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.device.kinds import eligible_operators
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of, isin, mask_of
+from tb_hookview.arrays.joins import (
+    dense_rank,
+    first_of_each,
+    index_of,
+    isin,
+    mask_of,
+    setdiff,
+    unique,
+)
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import least_by, ranges
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Float, Int, TreeRow
@@ -60,6 +68,17 @@ class OperatorCalls(Struct, frozen=True, dict=True):
         """Innermost call around the launch of each device event, -1 for none, shape (d,)."""
         above = lookup(self._analysis.operators.above, self._analysis.device_events.launch)
         return lookup(self.call, above)
+
+    def launching_only(self, events: DeviceEventIndex) -> TreeRow:
+        """Launches of these device events, and innermost calls around them, without others."""
+        kept = np.ones(len(self.launcher), bool)
+        kept[events] = False
+        rows = [
+            setdiff(unique(row[~kept]), unique(row[kept]))
+            for row in (self._analysis.device_events.launch, self.launcher)
+        ]
+        found = unique(np.concatenate(rows))
+        return np.asarray(found[found >= 0])
 
     @cached_property
     def self_host(self) -> Float:

@@ -54,9 +54,13 @@ _IN_A_CALL = ("allocator", "copy")
 """Those in which the host is in one call."""
 _NO_TURNS = (*_IN_A_CALL, "communication")
 """Those in which host and device do not wait for each other's work."""
+_NOT_THE_HOST = ("communication", "device", "kernel_loading", "profiler", "unknown")
+"""Causes of idle time without work of the host that recurs."""
 _ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
+_OFF = 0.01
+"""Part of a replay by which it is off from which on that is said."""
 _QUICKER = " Steps without it took at most {}: they did less, or waited less."
 _BEYOND = 0.01
 """Part by which the estimate is longer than these from which on that is said."""
@@ -232,13 +236,15 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
     base, other = alone.simulator.unrecorded, alone.unrecorded
     if base is None or other is None:
         return found
-    step, recorded = base.pace.step / 1000, alone.simulator.unchanged.step / 1000
-    shorter = step < (1 - _SHORTER) * recorded
+    step, replayed = base.pace.step / 1000, alone.simulator.unchanged.step / 1000
+    shorter = step < (1 - _SHORTER) * replayed
     bound = _BOUND[other.bound] if other.bound != found.bound else ""
     sentence = None
     if shorter:
         when = format_per(marked)
-        figures = f"{format_us(step)} {when} instead of {format_us(recorded)}"
+        off = abs(replayed - (found.step_us or 0.0)) > _OFF * replayed
+        recorded = f" (replayed; {format_us(found.step_us)} recorded)" if off else ""
+        figures = f"{format_us(step)} {when} instead of {format_us(replayed)}{recorded}"
         sentence = f"Without the profiler (estimate): {figures}{bound and f', {bound}'}."
     elif bound:
         sentence = f"Without the profiler (estimate): {bound}."
@@ -360,10 +366,12 @@ class _Sentence:
             return _LOADS_KERNELS.format(loading)
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
-        remedy = _apart(waits) if step - longer > _APART * step else ""
-        if remedy == _OVERLAP and 2 * self._waited < step - longer:
+        apart, delays = step - longer, unexplained_us - self._queued
+        remedy = _apart(waits) if apart > _APART * step else ""
+        if remedy == _OVERLAP and (2 * self._waited < apart or (waits and delays > _turns(waits))):
             remedy = ""  # the host ran ahead
-        if unexplained_us - self._queued > _APART * step and remedy in ("", _OVERLAP):
+        most_delays = apart > _APART * step and 2 * delays > apart
+        if (remedy in ("", _OVERLAP) and delays > _APART * step) or (not remedy and most_delays):
             return _DELAYS
         if remedy:
             return remedy
@@ -402,6 +410,11 @@ class _Sentence:
         where = "the selected steps launched" if self._launched_elsewhere else "the trace has"
         compiles = _COMPILES.format(format_us(self._compiling)) if self._compiles() else ""
         return f"Unknown, because {where} no device events: {', '.join(needs)}.{compiles}"
+
+
+def _turns(waits: dict[str, float]) -> float:
+    """Idle time of the devices in which the host worked, or came back from waiting for them."""
+    return sum(us for cause, us in waits.items() if cause not in _NOT_THE_HOST)
 
 
 def _apart(waits: dict[str, float]) -> str:

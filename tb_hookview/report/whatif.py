@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview import schema
+from tb_hookview.analysis.consistency.checks import launches_to_run
 from tb_hookview.analysis.replayed_modules import unknown_device_times
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.unseen_modules import unseen_modules
@@ -19,6 +20,9 @@ from tb_hookview.simulation import whatif
 from tb_hookview.simulation.changes import Change, together
 from tb_hookview.simulation.questions import OF_DEVICES, ROOT, scaled
 from tb_hookview.simulation.simulator import Simulator
+
+_NO_EVENTS = "the trace has no device events"
+_DEVICE_UNSEEN = f"{{}}: {_NO_EVENTS}, though a device ran, for which the host may have waited"
 
 
 class WhatIfs(Struct, frozen=True, dict=True):
@@ -80,8 +84,10 @@ class WhatIfs(Struct, frozen=True, dict=True):
             return f"{what}: {schema.UNSEEN_IN_COMPILED if compiled else schema.UNSEEN}"
         if len(analysis.device_events) or analysis.on_host:
             return None
+        if analysis.of_unrecorded_device or len(launches_to_run(analysis.host)):
+            return _DEVICE_UNSEEN.format(", ".join(scale)) if scale else None
         asked = [what for what in scale if what.partition(":")[0] in OF_DEVICES]
-        return f"{', '.join(asked)}: the trace has no device events" if asked else None
+        return f"{', '.join(asked)}: {_NO_EVENTS}" if asked else None
 
     def _named(self, names: Sequence[str]) -> list[Found]:
         return findings_named(self._found, names) if names else []

@@ -107,8 +107,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     gain_bound_us_per_step: Us | None = None
     """Bound of the gain without a replay: the charged idle time, no more than the devices idled in
     a step, plus the part of the avoidable work that goes. It overlooks what would limit the step
-    then, and that syncs hold the host back beyond their duration. Null where what goes is more than
-    what it costs, as a forward that runs again: its device time is the cost."""
+    then, that syncs hold the host back beyond their duration, and launches that go with kernels.
+    Null where what goes is more than what it costs, as a forward that runs again: its device time
+    is the cost."""
     gain_unknown: str | None = None
     """Reason for which `gain_us_per_step` is null."""
     saves_after: str | None = None

@@ -13,7 +13,7 @@ from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.operators import OperatorCalls, Sequences
 from tb_hookview.analysis.python_functions import recomputing
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import mask_of, setdiff, unique
+from tb_hookview.arrays.joins import mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, ThreadIndex, TreeRow
 from tb_hookview.errors import NotFoundError, UsageError
@@ -239,16 +239,5 @@ def fused(calls: OperatorCalls, gone: DeviceEventIndex) -> Change:
     Neither they take time, nor the calls that launched nothing else, nor the innermost operators
     around these, nor the pauses before them.
     """
-    analysis = calls.selection.analysis
-    launch = analysis.device_events.launch
-    rows = np.concatenate([_alone(launch, gone), _alone(calls.launcher, gone)])
     device = Change(device=(DeviceChange(gone),), pauses=gone)
-    return together([device, host_rows(analysis, unique(rows), 0.0)])
-
-
-def _alone(row: TreeRow, gone: DeviceEventIndex) -> TreeRow:
-    """Rows of the call tree around the launches of these device events, and of no others."""
-    kept = np.ones(len(row), bool)
-    kept[gone] = False
-    alone = setdiff(unique(row[gone]), unique(row[kept]))
-    return alone[alone >= 0]
+    return together([device, host_rows(calls.selection.analysis, calls.launching_only(gone))])

@@ -82,6 +82,25 @@ def test_a_device_that_may_not_be_recorded_cannot_be_scaled(
 
 
 @pytest.mark.parametrize(
+    ("picture", "known"),
+    [
+        ("main ops [aten::mm          ]", True),
+        ("main ops [aten::cudnn_gru   ]", False),
+        ("main calls [launch corr=1   ]", False),
+    ],
+    ids=["maybe", "operator", "launch"],
+)
+def test_nor_can_the_host_where_a_device_ran(tmp_path: Path, picture: str, *, known: bool) -> None:
+    """Its time may be that of waiting; nothing changed is replayed all the same."""
+    events = grid.events(picture, {"launch": "cudaLaunchKernel"})
+    path = str(grid.write(tmp_path / "t.json", events))
+    text = call("whatif", path, "--scale", "host=0.5").stdout
+    assert ("not replayed: host: the trace has no device events, though a device" in text) != known
+    assert ("with the change" in text) == known
+    assert "replayed as" in call("whatif", path).stdout
+
+
+@pytest.mark.parametrize(
     ("question", "said"),
     [
         (("--scale", "kernels=-1"), "a factor is 0 or more"),

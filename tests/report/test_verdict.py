@@ -510,6 +510,29 @@ def test_it_is_also_where_the_device_starts_late_for_no_known_reason(tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("calls", "remedy"),
+    [
+        (f"[launch corr=2][wait{'':361}]", "Unexplained delays add to that."),
+        (
+            f"[wait{'':145}]{'':22}[launch corr=2][wait{'':189}]",
+            "They wait for each other: overlap them.",
+        ),
+    ],
+    ids=["in the queue", "not launched"],
+)
+def test_host_and_device_take_turns_only_where_the_host_is_why_that_idles(
+    calls: str, remedy: str, tmp_path: Path
+) -> None:
+    """The second kernel begins 38 characters of 400 after the first; the host mostly waits."""
+    picture = f"""
+        main notes [ProfilerStep#1{"":384}]
+        main calls [launch corr=1]{calls}
+        gpu kernel      [k corr=1{"":150}]{"":38}[k corr=2{"":183}]
+        """
+    assert report(tmp_path, picture).verdict.sentence.endswith(remedy)
+
+
+@pytest.mark.parametrize(
     ("late", "remedy"),
     [
         (80, "Most of it waits for collectives: compare the ranks."),

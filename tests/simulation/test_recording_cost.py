@@ -12,9 +12,12 @@ from simulation import drawn
 
 from tb_hookview import markers
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.formats import format_us
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
+from tb_hookview.report.verdict import find_verdict
 from tb_hookview.simulation import recording_cost
+from tb_hookview.simulation.alone import Alone
 from tb_hookview.simulation.changes import Change, HostChange, HostCost
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.replay import Quiet
@@ -255,3 +258,19 @@ def test_where_nothing_is_recorded_recording_costs_nothing(tmp_path: Path) -> No
     assert simulator.gain(change, base) == pytest.approx(3_000_000, abs=5)
     sentence = build_report(simulator.analysis).verdict.unrecorded_sentence or ""
     assert sentence.endswith("Steps without it took at most 200 us: they did less, or waited less.")
+
+
+def test_a_replay_that_is_off_is_called_one(tmp_path: Path) -> None:
+    """An estimate stands next to the replay, and to what was recorded where that is another."""
+    analysis = load(grid.write(tmp_path / "t.json", beside("f", "python_function", 0.5, 4000)))
+    simulator = Simulator(Selection(analysis, None))
+    exact, off = find_verdict(Alone(simulator), None), Simulator(Selection(analysis, None))
+    pace = simulator.recorded._replace(step=simulator.recorded.step - 1_000_000)
+    off.__dict__["recorded"] = pace
+    replayed = f" instead of {format_us(simulator.unchanged.step / 1000)}"
+    recorded = f" (replayed; {format_us(pace.step / 1000)} recorded)"
+    for verdict, said in (
+        (exact, f"{replayed}."),
+        (find_verdict(Alone(off), None), f"{replayed}{recorded}."),
+    ):
+        assert (verdict.unrecorded_sentence or "").endswith(said)

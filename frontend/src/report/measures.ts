@@ -41,8 +41,8 @@ export function stepWord({ per_step: { marked } }: Pick<ReportData, "per_step">)
 /** A step is as long as on the host's clock where it is longer by less than this share. */
 const LONGER = 0.005;
 
-/** A step as long as its replay, which is not its length on the host's clock. */
-interface WholeStep {
+/** The length of a step where it is not that on the host's clock. */
+interface OtherLength {
   /** Microseconds. */
   readonly us: number;
   readonly what:
@@ -59,17 +59,34 @@ export function replayedStep({ critical_path_work: path, verdict }: ReportData):
   return us > 0 ? us : verdict.step_us;
 }
 
-/** The step of the verdict and of savings, where it is longer than the host's clock says, or shorter; else null. */
-export function wholeStep(report: ReportData): WholeStep | null {
-  const [us, host] = [replayedStep(report), meanStep(report)];
-  if (us === null || Math.abs(us - host) <= LONGER * host || duration(us) === duration(host))
-    return null;
-  if (us < host) return { us, what: "of it replayed" };
-  if ((report.verdict.step_us ?? 0) <= (1 + LONGER) * host) return { us, what: "replayed" };
-  if (isBehind(report)) return { us, what: "on the device" };
-  const noDevice = report.verdict.device_us === null;
-  const byHost = noDevice || (report.verdict.host_side_us ?? 0) >= (1 - LONGER) * us;
-  return { us, what: byHost ? "with the gap to the next" : "until the device finishes" };
+/** The step as recorded, where the host's clock has another one, and that of savings, where its replay is off. */
+export function otherLengths(report: ReportData): OtherLength[] {
+  const host = meanStep(report);
+  const recorded = report.verdict.step_us;
+  const lengths: OtherLength[] = [];
+  if (recorded !== null && isApart(recorded, host)) {
+    lengths.push({ us: recorded, what: whatOf(report, recorded) });
+  }
+  const replayed = replayedStep(report);
+  if (replayed !== null && isApart(replayed, recorded ?? host)) {
+    lengths.push({ us: replayed, what: "replayed" });
+  }
+  return lengths;
+}
+
+function isApart(us: number, other: number): boolean {
+  return Math.abs(us - other) > LONGER * other && duration(us) !== duration(other);
+}
+
+/** What makes a step another length than on the host's clock. */
+function whatOf(report: ReportData, us: number): OtherLength["what"] {
+  if (us < meanStep(report)) return "of it replayed";
+  if (isBehind(report)) return "on the device";
+  const counts = report.steps.filter((step) => step.counts);
+  const [first, last] = [counts.at(0), counts.at(-1)];
+  const length = first && last ? last.start_us + last.duration_us - first.start_us : 0;
+  const byHost = report.verdict.device_us === null || counts.length * us <= (1 + LONGER) * length;
+  return byHost ? "with the gap to the next" : "until the device finishes";
 }
 
 /** As `is_behind`: whether steps last longer on the device, which decides them or needs longer alone. */
@@ -81,11 +98,10 @@ function isBehind({ verdict, per_step: means }: ReportData): boolean {
   return needs > (1 + LONGER) * means.duration_us;
 }
 
-/** What is said of the length of a step on the host's clock: over how many, and the whole one. */
+/** What is said of the length of a step on the host's clock: over how many, and the others. */
 export function stepNote(report: ReportData): string {
-  const whole = wholeStep(report);
-  const longer = whole === null ? "" : `${duration(whole.us)} ${whole.what}`;
-  return [meansNote(report), longer].filter((note) => note !== "").join(" · ");
+  const others = otherLengths(report).map(({ us, what }) => `${duration(us)} ${what}`);
+  return [meansNote(report), ...others].filter((note) => note !== "").join(" · ");
 }
 
 /** What sums over all rows are of, said after their title. */

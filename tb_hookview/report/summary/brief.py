@@ -109,24 +109,30 @@ def _replayed(data: schema.ReportData) -> float:
 
 
 def _whole(data: schema.ReportData) -> str:
-    """The step of the verdict and of savings, where it is longer than on the host's clock, or
-    shorter, as where nothing more runs in the last part of a trace."""
-    host, whole = data.per_step.duration_us or 0.0, _replayed(data)
-    if not whole or abs(whole - host) <= _LONGER * host or format_us(whole) == format_us(host):
-        return ""
-    return f", {format_us(whole)} {_which(data, whole)}"
+    """The step as recorded, where it is longer than on the host's clock, or shorter, as where
+    nothing more runs in the last part of a trace; and that of savings, where its replay is off."""
+    host, step = data.per_step.duration_us or 0.0, data.verdict.step_us or 0.0
+    replayed = _replayed(data)
+    lengths = [(step, host, _which(data, step)), (replayed, step or host, "replayed")]
+    return "".join(
+        f", {format_us(us)} {which}"
+        for us, other, which in lengths
+        if us and abs(us - other) > _LONGER * other and format_us(us) != format_us(other)
+    )
 
 
-def _which(data: schema.ReportData, whole: float) -> str:
+def _which(data: schema.ReportData, step: float) -> str:
     """What makes a step another length than on the host's clock."""
-    host, verdict = data.per_step.duration_us or 0.0, data.verdict
-    if whole < host:
+    if step < (data.per_step.duration_us or 0.0):
         return "of it replayed"
-    if (verdict.step_us or 0.0) <= (1 + _LONGER) * host:
-        return "replayed"
     if schema.is_behind(data):
         return "on the device"
-    by_host = verdict.device_us is None or (verdict.host_side_us or 0.0) >= (1 - _LONGER) * whole
+    counted = [row for row in data.steps if row.counts]
+    by_host = data.verdict.device_us is None
+    if counted and not by_host:
+        first, last = counted[0], counted[-1]
+        length = last.start_us + last.duration_us - first.start_us
+        by_host = len(counted) * step <= (1 + _LONGER) * length
     return "with the gap to the next" if by_host else "until the device finishes"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, union, unique
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex
 from tb_hookview.rules.engine.cost_accounting import Found
@@ -26,11 +26,12 @@ _UNNAMED = [
 def removed(analysis: Analysis, found: Found) -> Change:
     """What is gone without the cause of a finding, of what it was charged for.
 
-    - Remove all syncs, and the rows that the occurrence says are gone.
+    - Remove all syncs.
     - Calls that load data, copy, or allocate take no time; nor does what the host did otherwise
       while the device was idle.
     - Pauses that nothing explains are gone where the occurrence has idle time of no known cause.
-    - Of avoidable device events and host time, the part that the fix saves.
+    - Of avoidable device events and host time, and of the rows that the occurrence says are gone,
+      the part that the fix saves.
 
     Where the occurrence names what a what-if scales, that is gone instead, on device and host.
     """
@@ -44,7 +45,8 @@ def removed(analysis: Analysis, found: Found) -> Change:
     sync = analysis.gaps.sync[gaps]
     return together(
         [
-            host_rows(analysis, union(rows[rows >= 0], occurrence.gone)),
+            host_rows(analysis, rows[rows >= 0]),
+            host_rows(analysis, occurrence.gone, 1 - occurrence.saved),
             _between_launches(analysis, late),
             Change(
                 host=tuple(HostChange(*each, 1 - occurrence.saved) for each in found.charge.host)

@@ -55,7 +55,7 @@ class Occurrence(Struct, frozen=True):
     wasted_ns: Nanoseconds | None = None
     """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
     saved: float = 1.0
-    """That part of the wasted time, or of the host's, which the fix saves."""
+    """That part of the wasted time, of the host's, or of what is gone, which the fix saves."""
     host: tuple[HostTime, ...] = ()
     """Time of host threads, in measured steps, that could be avoided or shortened where the model
     runs on the CPU (`Context.on_host`), or waits for other ranks where no device is recorded; none
@@ -67,9 +67,9 @@ class Occurrence(Struct, frozen=True):
     dominates: bool = False
     """Whether what it takes once is most of the trace, so that it comes before what recurs."""
     gone: TreeRow = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Rows of the call tree, in measured steps, that a replay without it lacks, in addition to what
-    it is charged for: what the host does while a device is busy gains nothing at once, and all of
-    it once the device has less to do."""
+    """Rows of the call tree, in measured steps, that a replay without it lacks (that part of them
+    which the fix saves), in addition to what it is charged for: what the host does while a device
+    is busy gains nothing at once, and all of it once the device has less to do."""
     scale: str = ""
     """What a what-if scales to 0 without it (`simulation/questions.py`), in place of what it is
     charged for."""

@@ -41,8 +41,8 @@ _HOST_WORK = "host-work"
 _SHALLOW = 5
 """Device events in the queue of the median launch up to which it is shallow all the time."""
 _GAPS = 10
-"""Gaps a step; with fewer they are single delays, not the pace of the host. No more device events
-than that are a snippet."""
+"""Gaps in all, as not all traces mark steps; with fewer they are single delays, not the pace of the
+host. No more device events than that are a snippet."""
 
 _BEGIN = "Begin where the device waits longest."
 _FIX_COMPILED = (
@@ -56,8 +56,8 @@ _FIX_COMPILED = (
 def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.in_steps(Cause.LAUNCH)
     idle = context.gaps.us_per_step(gaps)
-    few, events = _GAPS * len(context.steps), np.count_nonzero(context.device_events.counted)
-    if idle <= _SHARE * context.steps.measured_us or len(gaps) < few or events <= few:
+    few = len(gaps) < _GAPS or np.count_nonzero(context.device_events.counted) <= _GAPS
+    if few or idle <= _SHARE * context.steps.measured_us:
         return
     if _found(context, _LAUNCH_BOUND):
         return
@@ -142,7 +142,7 @@ LAUNCH_QUEUE_SHALLOW = Rule(
     family="host",
     title="The device waits for the host to launch",
     description="Over 5% of a step (of a trace without steps, less its set-up) in gaps whose next "
-    "device event was launched too late, ten gaps per step or more and more device events, where "
+    "device event was launched too late, ten gaps or more and more device events, where "
     "tiny-kernels-launch-bound does not hold. The cost is what all other findings leave; what it "
     "names is without the gaps of host-work.",
     fix=f"{_BEGIN} Give each launch more to do: a larger batch, "

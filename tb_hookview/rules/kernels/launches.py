@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.operators import OperatorCalls
 from tb_hookview.arrays.joins import (
     asof,
     first_of_each,
@@ -37,7 +38,7 @@ _BETWEEN_LAUNCHES_NS = 200_000
 """An operator takes no longer to launch its kernel; longer gaps alone do not prove the rule."""
 _IDLE_SHARE = 0.1
 _MANY = 50
-"""Kernels a step; with fewer there is no stream of launches to speak of."""
+"""Kernels in all, as not all traces mark steps; with fewer there is no stream of launches."""
 _NAMED = 3
 """Modules, and operators, that the evidence names."""
 _FIX_COMPILED = (
@@ -49,7 +50,7 @@ _FIX_COMPILED = (
 
 def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
     kernels, since = _kernels(context)
-    if len(kernels) < _MANY * len(context.steps):
+    if len(kernels) < _MANY:
         return
     length = context.analysis.device_events.duration[kernels]
     outrun = float(np.mean(length < since))
@@ -126,7 +127,7 @@ TINY_KERNELS_LAUNCH_BOUND = Rule(
     id="tiny-kernels-launch-bound",
     family="kernels",
     title="Launch-bound: kernels are shorter than their launches",
-    description="At least 50 kernels per step, half of them shorter than 10 us, more than half "
+    description="At least 50 kernels, half of them shorter than 10 us, more than half "
     "shorter than the time since the launch before; and gaps of up to 200 us before the next "
     "launch that add up to 10% of the step (of a trace without steps, less its set-up). Kernels of "
     "a CUDA graph, and what the compiler launches, do not count. The cost is the part "
@@ -186,9 +187,10 @@ def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
         f"{context.us_text(waste)}",
         count=int(size[long].sum()),
         wasted=wasted,
+        gone=OperatorCalls(context.selection).launching_only(wasted),
         saved=_SAVED,
         examples=context.analysis.device_events.start[order[first_of_each(chain)[long]]],
-        caveats=(_CAVEAT, f"Assumes that {_SAVED:.0%} of that time can be saved."),
+        caveats=(_CAVEAT, f"Assumes that {_SAVED:.0%} of that time and of its launches is saved."),
         fix=POINTWISE_UNFUSED.fix + _FIX_FOLDED
         if events.containing(*_FOLDED)[wasted].any()
         else "",
@@ -240,7 +242,8 @@ POINTWISE_UNFUSED = Rule(
     "after the other on a stream, in more than 30% of the device time launched in the step; in "
     "forward (where that is unknown, in no phase) or backward, but not where gradients are summed; "
     "and no Triton kernel in the trace. Batch norms of inference count as elementwise. "
-    "The cost is all of a chain but its longest kernel.",
+    "The cost is all of a chain but its longest kernel; the launches of these go, too, and the "
+    "operators that launch nothing else.",
     fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "
     "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",
     reference="PyTorch, Performance Tuning Guide: fuse operations",
@@ -259,7 +262,7 @@ _LONG_NS = 20_000
 _SHARE_SMALL_GRID_LOW_OCCUPANCY = 0.2
 _SAVED_SMALL_GRID_LOW_OCCUPANCY = 0.5
 _LITTLE = 10
-"""Device events per step; a trace with no more is a snippet."""
+"""Device events in all, as not all traces mark steps; a trace with no more is a snippet."""
 
 
 def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
@@ -270,9 +273,8 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
     few = counted & (blocks < 1)
     thin = counted & ~few & (occupancy < _OCCUPANCY) & (work.duration > _LONG_NS)
     share = context.device_events.share(few | thin)
-    if share <= _SHARE_SMALL_GRID_LOW_OCCUPANCY or np.count_nonzero(
-        context.device_events.counted
-    ) <= _LITTLE * len(context.steps):
+    little = np.count_nonzero(context.device_events.counted) <= _LITTLE
+    if little or share <= _SHARE_SMALL_GRID_LOW_OCCUPANCY:
         return
     rows = np.flatnonzero(few)
     yield Occurrence(
@@ -313,8 +315,8 @@ SMALL_GRID_LOW_OCCUPANCY = Rule(
     title="Kernels fill only part of the device",
     description="Kernels with less than one block for each multiprocessor, or longer than 20 us "
     "with an estimated occupancy below 25%, in more than 20% of device work; matrix products, "
-    "convolutions, attention and communication do not count, nor do traces of ten device events "
-    "per step. The cost is that part of their time in which multiprocessors have no block.",
+    "convolutions, attention and communication do not count, nor do traces of up to ten device "
+    "events. The cost is that part of their time in which multiprocessors have no block.",
     fix="Use a larger batch, pack sequences, merge parallel branches, or run small independent "
     "operators on several streams.",
     reference="torch_tb_profiler, GPU metrics; NVIDIA, Matrix Multiplication Background",
@@ -330,8 +332,6 @@ _BUSY = 0.5
 _NOT_COUNTED = (Cause.PROFILER, Cause.DEVICE, Cause.UNKNOWN)
 """Idle time of the profiler, at the ends of the trace, or although work is queued: that is where
 kernels are missing from a trace, those of a CUDA graph for instance."""
-_LITTLE_GPU_LOW_UTILIZATION = 10
-"""Device events per step; a trace with no more is a snippet."""
 
 _BEGIN = "Start with the most expensive cause, and the findings that name it."
 
@@ -340,9 +340,7 @@ def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
     length = context.analysis.gaps.duration
     gaps = context.gaps.in_steps(*(cause for cause in Cause if cause not in _NOT_COUNTED))
     busy, idle = context.steps.busy_us or 0.0, context.steps.us_per_step(length[gaps].sum())
-    little = np.count_nonzero(context.device_events.counted) <= _LITTLE_GPU_LOW_UTILIZATION * len(
-        context.steps
-    )
+    little = np.count_nonzero(context.device_events.counted) <= _LITTLE
     if little or not context.analysis.launches_known or busy >= _BUSY * (busy + idle):
         return
     without = "what happens once, the profiler's time, the ends of the trace"
@@ -380,7 +378,7 @@ GPU_LOW_UTILIZATION = Rule(
     description="Devices busy for less than half of the time. What happens once (kernels are "
     "loaded, the caching allocator grows, code is compiled in a trace without steps), time of the "
     "profiler, the ends of the trace, idle time with work queued and, where no steps are marked, "
-    "gaps of more than 1 ms are not counted. At least 11 device events per step. Idle time in the "
+    "gaps of more than 1 ms are not counted. At least 11 device events. Idle time in the "
     "cost of other findings is not in this one.",
     fix=f"{_BEGIN} Where the host launches too late and kernels are short, raise the batch size, "
     "compile the model or use CUDA graphs.",

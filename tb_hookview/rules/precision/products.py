@@ -314,7 +314,7 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
             f"device that has them{_open(unknown)}{_tf32(tf32)}{_memory(bound_us)}",
             wasted=np.flatnonzero(able),
             saved=(1 - part) * (1 - 1 / faster) + part * BYTES,
-            caveats=(f"Assumes that such kernels become {faster:.1f} times as fast.",),
+            caveats=(_assumed(faster, part),),
             title="Tensor cores are used by some products only" if tf32 else "",
             fix=fix,
         )
@@ -334,6 +334,15 @@ def _memory(us: float) -> str:
     return (
         f"; {format_us(us)} of it is bound by memory, as products with a vector are" if us else ""
     )
+
+
+def _assumed(faster: float, part: float) -> str:
+    """Caveat on kernels of which that part of the time is bound by memory."""
+    assumes, read_less = "Assumes that such kernels become {:.1f} times as fast", 1 / (1 - BYTES)
+    if part == 1:
+        return f"{assumes.format(read_less)}: they read that much less."
+    others = f", those bound by memory {read_less:.1f} times" if part and faster > read_less else ""
+    return f"{assumes.format(faster)}{others}."
 
 
 def _open(unknown_us: float) -> str:

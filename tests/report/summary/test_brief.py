@@ -32,6 +32,13 @@ BETWEEN = """
     gpu  kernel     [k corr=1 ]                        [k corr=2 ]                    [k corr=3 ]
 """
 
+TURNS = """
+    main notes  [ProfilerStep#1            ]   [ProfilerStep#2            ]   [ProfilerStep#3            ]
+    main ops    [aten::mm  ]                   [aten::mm  ]                   [aten::mm  ]
+    main calls  [cuda corr=1 ][wait     ]      [cuda corr=2 ][wait     ]      [cuda corr=3 ][wait     ]
+    gpu  kernel         [k corr=1     ]                [k corr=2     ]                [k corr=3     ]
+"""
+
 ENDS_IDLE = """
     main ops    [aten::mm           ]    [aten::mm]
     main calls  [cudaLaunch corr=1 ]
@@ -53,13 +60,15 @@ ENDS_IDLE = """
             "step 28.0 us on the host, 29.0 us until the device finishes (ProfilerStep#1,",
         ),
         (BETWEEN, "step 28.0 us on the host, 29.5 us with the gap to the next ("),
+        (TURNS, "step 28.0 us on the host, 29.5 us with the gap to the next ("),
         (ENDS_IDLE, "trace 69.0 us on the host, 37.0 us of it replayed (it marks no steps)"),
     ],
 )
 def test_the_step_is_also_given_with_what_the_device_has_left(
     picture: str, step: str, tmp_path: Path
 ) -> None:
-    report = build_report(load(grid.write(tmp_path / "t.json", grid.events(picture))))
+    names = {"cuda": "cudaLaunchKernel", "wait": "cudaStreamSynchronize"}
+    report = build_report(load(grid.write(tmp_path / "t.json", grid.events(picture, names))))
     assert brief_lines(report.data)[-1].startswith(step)
 
 
@@ -68,6 +77,9 @@ def test_a_replay_longer_than_what_was_recorded_shows_no_device_work(tmp_path: P
     recorded = replace(data.verdict, step_us=28.0)
     line = brief_lines(replace(data, verdict=recorded))[-1]
     assert line.startswith("step 28.0 us on the host, 37.0 us replayed (")
+    recorded = replace(data.verdict, step_us=36.0)
+    line = brief_lines(replace(data, verdict=recorded))[-1]
+    assert line.startswith("step 28.0 us on the host, 36.0 us on the device, 37.0 us replayed (")
 
 
 def test_the_share_of_a_module_is_one_of_all_device_time(tmp_path: Path) -> None:

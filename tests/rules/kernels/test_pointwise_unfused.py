@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import grid
 import pytest
 from rules.eager import ADD, findings, operators, row
 from shared_traces import shared_trace
@@ -29,6 +30,17 @@ def test_a_chain(tmp_path: Path, chain: list[tuple[str, str]]) -> None:
     assert finding.cost_us_per_step == pytest.approx(4 * (12 - 4))
     assert finding.gain_bound_us_per_step == pytest.approx(0.7 * 32)
     assert finding.confidence == "medium"
+
+
+def test_launches_of_fused_kernels_go_with_them(tmp_path: Path) -> None:
+    """The host decides: of each chain two operators of 19 us go, as in `kernel_sequences`."""
+    path = grid.write(tmp_path / "t.json", model(operators((CHAIN + GEMM) * 4)))
+    report = analyze(path)
+    (finding,) = (each for each in report.data.findings if each.rule == RULE)
+    assert finding.gain_us_per_step == pytest.approx(0.7 * 8 * 19)
+    assert finding.saves_after is None
+    gains = report.table("kernel_sequences").to_columns()["gain_us_per_step"]
+    assert finding.gain_us_per_step == pytest.approx(0.7 * max(gains))
 
 
 def test_a_forward_that_nothing_marks(tmp_path: Path) -> None:

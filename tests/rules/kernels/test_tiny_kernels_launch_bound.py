@@ -18,6 +18,15 @@ def test_kernels_that_end_before_the_next_launch(tmp_path: Path) -> None:
     assert finding.advice == []
 
 
+@pytest.mark.parametrize("count", [4, 7])
+def test_steps_of_few_kernels_as_where_none_is_marked(tmp_path: Path, count: int) -> None:
+    """Of ten each; the first warms up."""
+    rows = operators([("aten::mul", ADD)] * 10 * count)
+    steps = [row("user_annotation", f"ProfilerStep#{n}", 999 + 200 * n, 199) for n in range(count)]
+    assert (RULE in findings(tmp_path, rows, steps)) == (count == 7)
+    assert (RULE in findings(tmp_path, rows)) == (count == 7)
+
+
 def test_kernels_that_are_not_short(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators(ADDS, kernel=12))
 

@@ -37,6 +37,14 @@ def test_products_with_a_vector_read_half_the_bytes(tmp_path: Path) -> None:
     convolved = other.gain_bound_us_per_step / 3
     assert finding.gain_bound_us_per_step == pytest.approx(2 * 2 + convolved)
     assert "8.00 us of it is bound by memory" in finding.evidence
+    (all_of_them,) = findings(tmp_path, operators([VECTOR] * 3), deviceProperties=device)[RULE]
+    assert [each.caveats[0].split(" become ")[1] for each in (other, finding, all_of_them)] == [
+        "3.0 times as fast.",
+        "3.0 times as fast, those bound by memory 2.0 times.",
+        "2.0 times as fast: they read that much less.",
+    ]
+    (older,) = findings(tmp_path, operators([VECTOR, SINGLE]), deviceProperties=V100)[RULE]
+    assert older.caveats[0].endswith(" become 2.0 times as fast.")
 
 
 def test_convolutions_in_parts_are_not_bound_by_memory(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import {
 import { PlaceLink } from "../../parts/PlaceLink";
 import { FEW_RANKS, type RunKey, useOverview, useRunKey } from "../../parts/run";
 import { perText, shownSaving } from "../../report/findings";
-import { replayedStep, wholeStep } from "../../report/measures";
+import { otherLengths, replayedStep } from "../../report/measures";
 import {
   drawnPath,
   OUTSIDE,
@@ -70,8 +70,8 @@ function savingOf(report: ReportData): BandSaving | null {
   const gain = first?.gain_us_per_step ?? null;
   if (first === undefined || first.negligible || from === null || gain === null) return null;
   if (report.verdict.bound === "unknown" || gain < WORTH_SAYING * from) return null;
-  const whole = wholeStep(report);
-  const of = whole === null ? perText(report) : `${perText(report)} ${whole.what}`;
+  const replayed = otherLengths(report).at(-1);
+  const of = replayed === undefined ? perText(report) : `${perText(report)} ${replayed.what}`;
   return {
     from,
     to: from - gain,

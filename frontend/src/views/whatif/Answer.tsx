@@ -38,7 +38,7 @@ interface AnswerProps {
 
 /** A step before and after, what it consists of, and how sure that is. */
 export function Answer({ prediction, changed, stale, report }: AnswerProps): ReactElement {
-  const hostClock = hostClockText(prediction, report);
+  const hostClock = hostClockText(report);
   return (
     <div className={stale ? "whatif-body stale" : "whatif-body"}>
       <Figures prediction={prediction} changed={changed} report={report} />

@@ -1,6 +1,6 @@
 import type { PathTime, ReportData, WhatIf } from "../../api/schema";
 import type { PriceBasis } from "../../report/findings";
-import { meanStep, wholeStep } from "../../report/measures";
+import { meanStep, otherLengths } from "../../report/measures";
 import { PATH_PARTS, type PathPart } from "../../report/pathBar";
 import { duration, percent } from "../../text/formats";
 import { kindText, pathText } from "../../text/names";
@@ -84,11 +84,11 @@ function whatOf(marked: boolean): string {
 }
 
 /** Why a step of the replay is longer than the step of the other views; null where it is not. */
-export function hostClockText({ before }: Prediction, report: ReportData): string | null {
-  const whole = wholeStep(report);
-  if (whole === null) return null;
-  const host = duration(meanStep(report));
-  return `${whatOf(report.per_step.marked)} takes ${host} on the host's clock, and ${duration(before)} ${whole.what}.`;
+export function hostClockText(report: ReportData): string | null {
+  const others = otherLengths(report).map(({ us, what }) => `and ${duration(us)} ${what}`);
+  if (others.length === 0) return null;
+  const host = `${duration(meanStep(report))} on the host's clock`;
+  return `${whatOf(report.per_step.marked)} takes ${[host, ...others].join(", ")}.`;
 }
 
 /** How much shorter a step is, with its share. */
