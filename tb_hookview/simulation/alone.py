@@ -224,8 +224,13 @@ class Alone(Struct, frozen=True, dict=True):
 
     @cached_property
     def _path_disagrees(self) -> bool:
-        """Whether most of the critical path is of the shorter side, so neither decides alone."""
-        return self._mostly(_DEVICE_PARTS if self.host_side > self.device_side else (Part.HOST,))
+        """Whether most of the critical path is of the shorter side, so neither decides alone.
+
+        Not so where the longer one fills the step.
+        """
+        longer = max(self.host_side, self.device_side)
+        shorter = _DEVICE_PARTS if self.host_side > self.device_side else (Part.HOST,)
+        return self.base.pace.step > longer + self.margin and self._mostly(shorter)
 
     def _mostly(self, parts: tuple[Part, ...]) -> bool:
         """Whether these are most of the critical path."""
