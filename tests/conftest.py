@@ -36,7 +36,7 @@ pytest.register_assert_rewrite("damage", "fuzz", "invariants", "support")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where slow tests alone are asked for, import no file that has none: all take half a minute."""
+    """Import no file without slow tests where those alone are run: all take half a minute."""
     if config.option.markexpr != "slow" or not collection_path.match("test_*.py"):
         return None
     return True if "slow" not in collection_path.read_text().lower() else None
