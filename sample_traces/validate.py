@@ -38,8 +38,6 @@ class Verdict:
     scenario: str
     variant: str
     trace: Path
-    report: Any
-    """The report on the trace."""
     expected: tuple[dict[str, Any], ...]
     """As measured.json has them."""
     cured: tuple[str, ...]
@@ -51,6 +49,11 @@ class Verdict:
     measured_step_us: float | None
     certain: bool
     """Whether the quartiles of both variants' steps lie apart."""
+
+    @cached_property
+    def report(self) -> Any:
+        """Return the report on the trace."""
+        return hookview.analyze(self.trace)
 
     @property
     def findings(self) -> list[Any]:
@@ -115,7 +118,7 @@ class Verdict:
 
 
 def verdicts(folder: Path) -> Iterator[Verdict]:
-    """Analyze every trace that a folder's measured.json names."""
+    """Yield a verdict on every trace that a folder's measured.json names."""
     for name, entry in measured.read(folder)["scenarios"].items():
         variants = entry.get("variants", {})
         first: dict[str, Any] = next(iter(variants.values()), {"expected": []})
@@ -130,7 +133,6 @@ def verdicts(folder: Path) -> Iterator[Verdict]:
                 name,
                 variant,
                 path,
-                hookview.analyze(path),
                 tuple(expected),
                 cured,
                 bool(entry.get("healthy")),

@@ -35,6 +35,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("damage", "fuzz", "invariants", "support")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file without slow tests where those alone are run: all take half a minute."""
+    if config.option.markexpr != "slow" or not collection_path.match("test_*.py"):
+        return None
+    return True if "slow" not in collection_path.read_text().lower() else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

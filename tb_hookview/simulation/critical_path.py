@@ -69,6 +69,8 @@ def critical_path(replay: Replay, pace: Pace, edge: Int) -> CriticalPath:
     start = column(begins, runs, arrives, int(replay.time[last]))
     start = np.maximum(start, pace.since)
     end = column(runs, arrives, replay.time[target], int(replay.end(last)))
+    # Along events of a stream that overlap, the path may go back: no time counts twice.
+    end[:-1] = np.minimum(end[:-1], np.minimum.accumulate(start[:0:-1])[::-1])
     passed = np.where(host, Part.HOST, Part.LATENCY)
     passed[graph.edges.kind[edge] == EdgeKind.COLLECTIVE] = Part.PEERS
     late = np.where(graph.late_for_peers[target], Part.PEERS, Part.PAUSE)

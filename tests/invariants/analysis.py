@@ -159,8 +159,7 @@ _NO_FAULTS = {"_check_stream_sync_overlap", "_check_stream_wait_corr_id_populate
 def faults_are_those_that_torch_s_validator_finds(case: Case) -> None:
     if (rules := _rules_of_torch()) is None:
         return
-    # No rule looks at the others, of which some traces have a hundred thousand.
-    events = [e for e in case.events if e.get("ph") == "X" and e.get("cat") != "python_function"]
+    events = [event for event in case.events if event.get("ph") == "X"]
     by_torch = Counter(
         CHECKED_BY_TORCH[found.rule_name]
         for rule in rules

@@ -63,7 +63,7 @@ def severe_ones_are_those_of_traces_that_lack_something(case: Case) -> None:
 def device_time_without_a_launch_is_that_of_the_file_s_rows(case: Case) -> None:
     if not (share := _share_without_launch(case)):
         return
-    rows = [event for event in case.events if event and event.get("ph") == "X"]
+    rows = [event for event in case.events if event.get("ph") == "X"]
     calls = {row.get("args", {}).get("correlation") for row in rows if row.get("cat") in CALLS}
     calls.discard(None)
     device = [row for row in rows if row.get("cat", "").lower() in ON_DEVICE]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from support.forked_python import Done, run_python
 
 import tb_hookview as hookview
 from sample_traces import measured, processes, record, recording, validate
@@ -31,15 +29,9 @@ def out(tmp_path_factory) -> Path:
     return folder
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(PROGRAM), *(str(argument) for argument in arguments)],
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+def run(*arguments: object) -> Done[str]:
+    no_gpu = {"CUDA_VISIBLE_DEVICES": ""}
+    return run_python(PROGRAM, *(str(each) for each in arguments), environment=no_gpu)
 
 
 @pytest.mark.slow

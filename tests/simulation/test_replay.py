@@ -169,7 +169,22 @@ def test_half_of_everything_is_half_a_step(graph: Graph) -> None:
 
 @given(graphs())
 def test_the_critical_path_adds_up_to_the_step(graph: Graph) -> None:
-    replay = Replayer(graph)(lengths_of(graph))
+    assert_adds_up(graph, lengths_of(graph))
+
+
+def test_a_critical_path_that_goes_back_in_a_stream_counts_no_time_twice() -> None:
+    sets = [
+        (EdgeKind.HOST, 0, 1, False),
+        (EdgeKind.LAUNCH, 1, 2, False),
+        (EdgeKind.STREAM, 2, 3, True),
+    ]
+    graph = _graph(lambda _: 20, [False, False, True, True], [0, 0, -1, -1], sets)
+    # The second event begins 10 before the first one, and ends after it.
+    assert_adds_up(graph, Lengths(np.array([0, 0, 20, 60]), np.array([20, 20, -50]), graph.pause))
+
+
+def assert_adds_up(graph: Graph, lengths: Lengths) -> None:
+    replay = Replayer(graph)(lengths)
     pace = measure(graph).pace(replay)
     path = critical_path(replay, pace, binding_chain(replay, pace.last))
     assert int((path.end - path.start).sum()) == pace.step
