@@ -204,6 +204,8 @@ _EMBEDDINGS = re.compile(
 _MOSTLY = 0.5
 _WAITED_US = 100
 """Time of a collective from which on it is no latency of the network alone."""
+_JUDGED = 0.75
+"""Part of the time of all collectives that those of known sizes have to have."""
 _SLOW_GB_S = 0.1
 """Bandwidth below which no network is that slow, so that a collective waits for ranks."""
 _RANKS = "ompare the ranks first (view Ranks, `hookview ranks`). "
@@ -434,11 +436,15 @@ def _volume(context: Context) -> str:
 
 
 def _wait(context: Context) -> bool:
-    """Whether collectives last long for what they move."""
+    """Whether collectives last long for what they move, by most of their time at least."""
     rows, size = collectives(context)
     if not len(rows) or (size < 0).any():
         return False
-    time = context.device_events.us_per_step(transfers_of(context, rows)) * len(context.steps)
+    events, transfers = context.device_events, transfers_of(context, rows)
+    whole = events.us_per_step(events.of_kinds("communication"))
+    time = events.us_per_step(transfers) * len(context.steps)
+    if time < _JUDGED * whole * len(context.steps):
+        return False
     return time > _WAITED_US * len(rows) and size.sum() / 1000 < _SLOW_GB_S * time
 
 
