@@ -15,7 +15,7 @@ from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_per, format_us
 from tb_hookview.rules.evidence.host import LONG_NS, recur
 from tb_hookview.rules.evidence.traffic import SINGLE
-from tb_hookview.simulation.alone import DEVICE_SIDE, Alone
+from tb_hookview.simulation.alone import DEVICE_SIDE, HOST_SIDE, Alone
 from tb_hookview.simulation.recording_cost import timed_unrecorded
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.trace.source.inflate import CUT
@@ -62,6 +62,7 @@ _SHORTER = 0.05
 _OFF = 0.01
 """Part of a replay by which it is off from which on that is said."""
 _QUICKER = " Steps without it took at most {}: they did less, or waited less."
+_AHEAD = "Work for {} was queued as it began, more than a step's: the host was quicker before."
 _BEYOND = 0.01
 """Part by which the estimate is longer than these from which on that is said."""
 _BOUND: dict[schema.Bound, str] = {
@@ -251,12 +252,23 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
     _, most = timed_unrecorded(alone.simulator.analysis.trace.manifest)
     if sentence and step > (1 + _BEYOND) * most / 1000:
         sentence += _QUICKER.format(format_us(most / 1000))
+    if found.bound in HOST_SIDE and (ahead := _ahead(alone)) > alone.device_side:
+        sentence = " ".join(filter(None, (sentence, _AHEAD.format(format_us(ahead / 1000)))))
     return replace(
         found,
         unrecorded_step_us=step,
         unrecorded_bound=other.bound,
         unrecorded_sentence=sentence,
     )
+
+
+def _ahead(alone: Alone) -> int:
+    """Time for which the device ran what was queued before the recording, nanoseconds.
+
+    A host that decides the length of a step has next to nothing queued.
+    """
+    analysis = alone.simulator.analysis
+    return intervals.length(analysis.device_events.time_of(analysis.timing.queued_before))
 
 
 class _Sentence:

@@ -274,3 +274,19 @@ def test_a_replay_that_is_off_is_called_one(tmp_path: Path) -> None:
         (find_verdict(Alone(off), None), f"{replayed}{recorded}."),
     ):
         assert (verdict.unrecorded_sentence or "").endswith(said)
+
+
+@pytest.mark.parametrize(("queued_us", "ahead"), [(900, False), (1100, True)])
+def test_a_host_that_was_ahead_did_not_decide(
+    queued_us: float, ahead: bool, tmp_path: Path
+) -> None:
+    """What it had queued takes longer than the 1,000 us that the device takes for a step."""
+    rows = beside("f", "python_function", 0.5, 4000)
+    (kernel,) = (row for row in rows if row["cat"] == "kernel")
+    queued = {**kernel, "ts": kernel["ts"] - 3000, "dur": queued_us}
+    queued["args"] = {**kernel["args"], "correlation": 0}
+    analysis = load(grid.write(tmp_path / "t.json", [*rows, queued]))
+    verdict = find_verdict(Alone(Simulator(Selection(analysis, None))), None)
+    assert verdict.bound == "host"
+    said = "Work for 1.10 ms was queued as it began"
+    assert (said in (verdict.unrecorded_sentence or "")) == ahead
