@@ -93,8 +93,9 @@ class Members(Struct, frozen=True):
         order = np.argsort(by, kind="stable")
         moved = np.argsort(index_of(order, len(self))[self.collective], kind="stable")
         columns = (self.rank, self.index, self.start, self.end, self.launch)
+        rank, index, start, end, launch = (column[moved] for column in columns)
         first = _bounds(np.diff(self.first)[order])
-        return Members(first, *(column[moved] for column in columns), self.rooted[order])
+        return Members(first, rank, index, start, end, launch, self.rooted[order])
 
 
 def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: Int) -> Members:
@@ -110,7 +111,8 @@ def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: 
     first, rank, index = _bounds(np.bincount(collective)), rank[order], index[order]
     kinds = [ranks[rank[at]].collectives.kind[index[at]] for at in first[:-1].tolist()]
     rooted = np.array([kind in ROOTED for kind in kinds], bool)
-    made = Members(first, rank, index, *(np.empty_like(index) for _ in range(3)), rooted)
+    start, end, launch = (np.empty_like(index) for _ in range(3))
+    made = Members(first, rank, index, start, end, launch, rooted)
     for place, mine in enumerate(made.of_ranks(len(ranks)) if ranks else []):
         made.start[mine] = ranks[place].collectives.start[index[mine]]
         made.end[mine] = ranks[place].collectives.end[index[mine]]
