@@ -39,6 +39,8 @@ _RESOURCES = (*HOST_SIDE, *DEVICE_SIDE)
 EVEN = 0.05
 """Share of the longer side within which both count as even: half of all predictions are nearer to
 what happened than that, nearly all within twice as much (`benchmarks/results/validation.md`)."""
+_LITTLE = 0.2
+"""Part of the longer side by which it is longer, up to which speeding it up alone saves little."""
 _EQUAL = 0.9
 """Part of what one resource of a side takes, or saves, from which on the other does as much."""
 
@@ -226,11 +228,12 @@ class Alone(Struct, frozen=True, dict=True):
     def _path_disagrees(self) -> bool:
         """Whether most of the critical path is of the shorter side, so neither decides alone.
 
-        Not so where the longer one fills the step.
+        Not so where the longer one fills the step, and as short as the other would save much of it.
         """
-        longer = max(self.host_side, self.device_side)
-        shorter = _DEVICE_PARTS if self.host_side > self.device_side else (Part.HOST,)
-        return self.base.pace.step > longer + self.margin and self._mostly(shorter)
+        shorter, longer = sorted((self.host_side, self.device_side))
+        fills = self.base.pace.step <= longer + self.margin
+        parts = _DEVICE_PARTS if longer == self.host_side else (Part.HOST,)
+        return not (fills and longer - shorter > _LITTLE * longer) and self._mostly(parts)
 
     def _mostly(self, parts: tuple[Part, ...]) -> bool:
         """Whether these are most of the critical path."""

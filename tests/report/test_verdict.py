@@ -731,3 +731,17 @@ def test_what_saves_most_of_its_cost_needs_nothing_first(
     found = made(tmp_path, [*product, *rest])
     (row,) = [each for each in found.data.findings if each.rule == "fp64-kernels"]
     assert row.saves_after == after
+
+
+FILLED = """
+    main notes [ProfilerStep#1                               ]
+    main calls [launch corr=1]
+    main ops                   [work                         ]
+    gpu  kernel                [k corr=1                      ]
+"""
+
+
+def test_a_side_that_fills_the_step_decides_it(tmp_path: Path) -> None:
+    """Also where most of the critical path is of the other one, which ends last."""
+    found = report(tmp_path, FILLED).verdict
+    assert (found.bound, found.host_us, found.device_us) == ("host", 4700, 3200)
