@@ -7,7 +7,6 @@ from msgspec.structs import asdict, replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.compiled.graphs import is_compiled
-from tb_hookview.analysis.consistency.checks import launches_to_run
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
@@ -20,6 +19,10 @@ from tb_hookview.simulation.recording_cost import timed_unrecorded
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.trace.source.inflate import CUT
 
+_QUEUED = (
+    "Unknown: for {} of {} the device ran what was launched before. Record more steps, or choose "
+    "others."
+)
 _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
 _MUCH = 0.25
@@ -148,6 +151,9 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         return replace(found, bound="unknown", sentence=words.without_events(lost))
     if _lacks_the_end(alone):
         return replace(found, bound="unknown", sentence=_TRUNCATED)
+    if found.bound in HOST_SIDE and (before := _before(alone)) > _FAR * simulator.recorded.step:
+        figures = format_us(before / 1000), format_us(simulator.recorded.step / 1000)
+        return replace(found, bound="unknown", sentence=_QUEUED.format(*figures))
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
@@ -163,19 +169,13 @@ def _without_events(alone: Alone) -> str:
     """Clause on launches without device events, "" where they leave no bottleneck open."""
     if alone.bound in ("device", "communication"):
         return ""
-    analysis, window = alone.simulator.analysis, alone.simulator.window
-    launches, tree = launches_to_run(analysis.host), analysis.call_tree
-    start, run = tree.start[launches], analysis.device_events.launch
-    inside = (start >= window.start) & (start < window.host_end)
-    lost = start[inside & ~isin(launches, run)]
-    count = np.count_nonzero(inside)
-    if len(lost) < max(_APART * count, 1) or not (run >= 0).any():
+    lost = alone.simulator.lost_launches
+    if lost.share < _APART:
         return ""
-    late = np.count_nonzero(lost > tree.start[run[run >= 0]].max())
     what = "the recording ended before the device ran"
-    if 2 * late < len(lost):
+    if not lost.at_end:
         what = "the profiler lost the device events of"
-    return f"{what} {len(lost) / count:.0%} of the launches"
+    return f"{what} {lost.share:.0%} of the launches"
 
 
 def _lacks_the_end(alone: Alone) -> bool:
@@ -190,6 +190,14 @@ def _lacks_the_end(alone: Alone) -> bool:
     launch = analysis.device_events.launch
     last = analysis.call_tree.end[launch[launch >= 0]].max(initial=window.start)
     return bool(window.host_end - last > _APART * (window.host_end - window.start))
+
+
+def _before(alone: Alone) -> float:
+    """Time of a step in which the device ran what was launched before all of them, nanoseconds."""
+    analysis, window = alone.simulator.analysis, alone.simulator.window
+    ran = analysis.device_events.time_of(window.events[window.history])
+    steps = intervals.of(np.array([window.start]), np.array([window.host_end]))
+    return intervals.length(intervals.intersect(ran, steps)) / len(window.steps)
 
 
 def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dict[str, float]:

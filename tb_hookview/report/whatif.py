@@ -21,6 +21,11 @@ from tb_hookview.simulation.changes import Change, together
 from tb_hookview.simulation.questions import OF_DEVICES, ROOT, scaled
 from tb_hookview.simulation.simulator import Simulator
 
+_MOST_LOST = 0.5
+_LOST = (
+    "{:.0%} of the launches have no device events in the trace: how long most of the work takes is "
+    "not known"
+)
 _NO_EVENTS = "the trace has no device events"
 _DEVICE_UNSEEN = f"{{}}: {_NO_EVENTS}, though a device ran, for which the host may have waited"
 
@@ -57,7 +62,8 @@ class WhatIfs(Struct, frozen=True, dict=True):
             self.simulator,
             self.change(names, scale),
             modules=modules,
-            refused=self._unseen(scale or {})
+            refused=self._lost
+            or self._unseen(scale or {})
             or (None if known else "; ".join(map(_unknown, unknown)) or None),
         )
         return msgspec.structs.replace(answer, as_recorded=[each.finding.id for each in unknown])
@@ -69,6 +75,12 @@ class WhatIfs(Struct, frozen=True, dict=True):
         analysis = self.selection.analysis
         gone = without_findings(analysis, self._named(list(without)))
         return together([scaled(analysis, scale or {}), gone])
+
+    @property
+    def _lost(self) -> str | None:
+        """Why nothing can be changed: most of what ran is not in the trace."""
+        lost = self.simulator.lost_launches.share
+        return _LOST.format(lost) if lost > _MOST_LOST else None
 
     def _unseen(self, scale: Mapping[str, float]) -> str | None:
         """Why something cannot be scaled: it may have run without being recorded."""

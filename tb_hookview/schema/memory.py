@@ -96,7 +96,7 @@ class MemoryOperator(Struct, frozen=True):
     calls: Count
     """Rows of that name in the trace."""
     increase_bytes: Bytes
-    """Allocated minus freed, operators inside included; below 0 where more was freed."""
+    """Allocated minus freed, operators inside included, each once; below 0 where more was freed."""
     self_increase_bytes: Bytes
     """The same without the operators inside."""
     allocated_bytes: Bytes

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.consistency.checks import launches_to_run
 from tb_hookview.analysis.dependencies.build import build
 from tb_hookview.analysis.dependencies.graph import Graph
 from tb_hookview.analysis.dependencies.points import Window, find_window
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Int, Nanoseconds
 from tb_hookview.simulation.changes import (
     Change,
@@ -110,6 +113,15 @@ class Prediction(Struct, frozen=True, dict=True):
         return self.simulator.slack(self)
 
 
+class LostLaunches(NamedTuple):
+    """Launches whose device events a trace lacks."""
+
+    share: float
+    """Of those that have some to run."""
+    at_end: bool
+    """Whether most are later than all that have theirs: the recording ended first."""
+
+
 class Simulator(Struct, frozen=True, dict=True):
     """Replays the steps of one selection."""
 
@@ -129,6 +141,20 @@ class Simulator(Struct, frozen=True, dict=True):
     def refused(self) -> str | None:
         """Why nothing is replayed; None where it is."""
         return self.window.refusal()
+
+    @cached_property
+    def lost_launches(self) -> LostLaunches:
+        """Launches in the window without device events."""
+        analysis, window = self.analysis, self.window
+        launches, start = launches_to_run(analysis.host), analysis.call_tree.start
+        inside = launches[(start[launches] >= window.start) & (start[launches] < window.host_end)]
+        run = analysis.device_events.launch
+        run = run[run >= 0]
+        lost = start[inside[~isin(inside, run)]]
+        if not len(lost) or not len(run):
+            return LostLaunches(0.0, at_end=False)
+        late = np.count_nonzero(lost > start[run].max())
+        return LostLaunches(len(lost) / len(inside), at_end=2 * late >= len(lost))
 
     @cached_property
     def graph(self) -> Graph:

@@ -12,6 +12,7 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.memory.blocks import AllocatorEvents, MemoryBlocks
 from tb_hookview.analysis.memory.live import NEVER, Lives, MemoryClass
 from tb_hookview.analysis.modules.tree import Modules
+from tb_hookview.arrays.joins import running_max
 from tb_hookview.arrays.sums import greatest_by, sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory
@@ -134,8 +135,8 @@ def operator_memory(
         events: events of the allocators.
         chosen: events that count, shape (m,).
     """
-    # As torch_tb_profiler counts: annotations are no operators, and an event whose innermost row
-    # is no operator is no operator's.
+    # As torch_tb_profiler counts, but for calls in others of their name, which it counts twice:
+    # annotations are no operators, and an event whose innermost row is none is no operator's.
     operator = rows.named & (host.kind == EventCategory.OPERATOR)
     parts = []
     for device in range(len(events.devices)):
@@ -152,9 +153,16 @@ def operator_memory(
 def _of_device(host: HostRows, calls: TreeRow, row: TreeRow, amount: Int, device: int) -> Int:
     """Columns of `OperatorMemory` of one device, shape (9, operators).
 
-    A row that is one call with the row above it counts there, and by itself only as what it is.
+    A row that is one call with the row above it counts there, and by itself only as what it is. A
+    call in another one of its name is in that one's sums.
     """
     size, string = len(host.trace.strings), host.string
+    counts = np.bincount(string[calls], minlength=size)
+    calls = calls[np.argsort(string[calls], kind="stable")]
+    until = running_max(string[calls], host.call_tree.subtree_end[calls])
+    inner = np.zeros(len(calls), bool)
+    inner[1:] = (np.diff(string[calls]) == 0) & (calls[1:] < until[:-1])
+    calls = calls[~inner]
     gained, called = np.maximum(amount, 0), string[calls]
     end = host.call_tree.subtree_end[calls]
     columns = []
@@ -162,7 +170,6 @@ def _of_device(host: HostRows, calls: TreeRow, row: TreeRow, amount: Int, device
         upto = np.append(0, np.cumsum(sum_by(row, values, len(host))))
         columns.append(sum_by(called, upto[end] - upto[calls], size))
         columns.append(sum_by(string[row], values, size))
-    counts = np.bincount(called, minlength=size)
     names = np.flatnonzero(np.any(columns, axis=0))
     kept = [column[names] for column in columns]
     return np.stack([np.full(len(names), device), names, counts[names], *kept])
