@@ -7,6 +7,7 @@ from msgspec.structs import asdict, replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.compiled.graphs import is_compiled
+from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
@@ -44,6 +45,7 @@ _HOST_REMEDIES = {
     "setup": "Most of it may be setup: mark the steps.",
     "launch": "Launch less: use torch.compile or CUDA graphs.",
     "compiled": "Launch less: use CUDA graphs.",
+    "replayed": "Launch less outside of CUDA graphs.",
     "allocator": "The device idles for allocation: reuse or save memory.",
     "copy": "The device idles for copies: pin memory, copy asynchronously.",
     "communication": "Most of it waits for collectives: compare the ranks.",
@@ -52,7 +54,8 @@ _HOST_REMEDIES = {
 lies in some quarter of the trace, is the part of `launch` in gaps that are too long for any number
 of launches (`setup` also that of `allocator` in which caching allocators grow, and that of `launch`
 in which code is compiled, where no step is marked); `compiled` is `launch` where code is compiled
-already. Kernel loading is none of them, as it is in no length."""
+already, `replayed` where graphs run in the steps. Kernel loading is none of them, as it is in no
+length."""
 _IN_A_CALL = ("allocator", "copy")
 """Those in which the host is in one call."""
 _NO_TURNS = (*_IN_A_CALL, "communication")
@@ -82,7 +85,7 @@ _LOADS_KERNELS = "Kernel loading adds {} once: warm up first."
 _IN_SETUP = "Most may be setup, like {} of {}: warm up."
 _COMPILES = " {} of that is compilation: warm up."
 _ONE_BATCH = "Its only batch may be setup."
-_OF_MANY = (_OVERLAP, _HOST_REMEDIES["launch"], _HOST_REMEDIES["compiled"])
+_OF_MANY = (_OVERLAP, *(_HOST_REMEDIES[cause] for cause in ("launch", "compiled", "replayed")))
 _MANY = 10
 """Launches in a trace without steps below which these are no remedy: it shows a snippet."""
 _DELAYS = "Unexplained delays add to that."
@@ -219,11 +222,20 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     compiled = any(map(is_compiled, analysis.trace.strings.texts))
     times["launch"] -= work + compiling
     times["allocator"] -= once
-    if compiled:
+    if _replays_graphs(alone):
+        times["replayed"] = times.pop("launch")
+    elif compiled:
         times["compiled"] = times.pop("launch")
     times |= {"work": 0.0, "setup": 0.0 if marked else once + compiling}
     times["work" if recurs else "setup"] += work
     return times
+
+
+def _replays_graphs(alone: Alone) -> bool:
+    """Whether the steps have device events of CUDA or HIP graphs."""
+    analysis, steps = alone.simulator.analysis, alone.simulator.window.steps
+    mine = np.flatnonzero(isin(analysis.device_event_step, steps))
+    return bool(of_graph(analysis.host, analysis.device_events, mine).any())
 
 
 def _host_waits(simulator: Simulator) -> float:

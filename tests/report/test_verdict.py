@@ -349,6 +349,18 @@ def test_compiled_code_is_not_to_be_compiled(tmp_path: Path) -> None:
     assert found.sentence.endswith("Launch less: use CUDA graphs.")
 
 
+@pytest.mark.parametrize("graphs", [True, False])
+def test_where_graphs_are_replayed_the_rest_is_to_launch_less(tmp_path: Path, graphs: bool) -> None:
+    region = row("cpu_op", "Torch-Compiled Region: 0/0", 999, 700)
+    events = operators(PACE)
+    if graphs:
+        launch = [each for each in events if each["name"] == "cudaLaunchKernel"]
+        launch[-1]["name"] = "cudaGraphLaunch"
+    found = made(tmp_path, [region, *events]).verdict
+    assert found.sentence.endswith("Launch less outside of CUDA graphs.") == graphs
+    assert len(found.sentence.split()) <= 25
+
+
 WAITS_FOR_RANKS = """
     main notes [ProfilerStep#1                                            ]
     main ops   [work][c10d::allreduce_][work]                      [work  ]

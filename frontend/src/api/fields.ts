@@ -798,7 +798,7 @@ export const MemoryOperator = {
   calls: { unit: "count", text: "Rows of that name in the trace." },
   increase_bytes: {
     unit: "bytes",
-    text: "Allocated minus freed, operators inside included; below 0 where more was freed.",
+    text: "Allocated minus freed, operators inside included, each once; below 0 where more was freed.",
   },
   self_increase_bytes: { unit: "bytes", text: "The same without the operators inside." },
   allocated_bytes: { unit: "bytes", text: "Allocated, operators inside included." },

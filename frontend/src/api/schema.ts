@@ -1055,7 +1055,7 @@ export interface MemoryOperator {
   operator: string;
   /** Rows of that name in the trace. */
   calls: number;
-  /** Allocated minus freed, operators inside included; below 0 where more was freed. */
+  /** Allocated minus freed, operators inside included, each once; below 0 where more was freed. */
   increase_bytes: number;
   /** The same without the operators inside. */
   self_increase_bytes: number;

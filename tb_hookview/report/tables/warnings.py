@@ -359,10 +359,10 @@ WORDS: dict[str, Words] = {
         NEVER,
     ),
     "replayed-graphs": Words(
-        "device events of replayed graphs (CUDA, HIP), {time} in all, {share} of device time, that "
-        "were launched in no known phase: the trace does not hold what they were "
-        "captured from, so times of modules, forward, backward and optimizer that may be in them "
-        "are unknown, not 0; record and choose steps before the capture to see them",
+        "device events of replayed graphs (CUDA, HIP), {time} in the whole trace, {share} of "
+        "device time, that were launched in no known phase: what each was captured from is "
+        "unknown, so times of modules, forward, backward and optimizer that may be in them are "
+        "unknown, not 0; record and choose steps before the capture to see them",
         high_from=0.1,
     ),
     "no-forward-host": Words(

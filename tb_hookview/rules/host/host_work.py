@@ -11,10 +11,11 @@ import numpy.typing as npt
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import GapIndex
+from tb_hookview.arrays.types import Bool, GapIndex
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.cuda_graphs import RECORD_ONCE, while_recording
 from tb_hookview.rules.evidence.host import (
     HELD_UP,
     LONG_NS,
@@ -77,6 +78,9 @@ def _find(context: Context) -> Iterator[Occurrence]:
     gaps = _long(context)
     if not len(gaps) or (not context.steps.marked and _little(context)):
         return
+    records = _recorded(context, gaps)
+    yield from _recording(context, gaps[records])
+    gaps = gaps[~records]
     names = np.array(activity_in(context, gaps), object)
     once, little = np.zeros(len(names), bool), np.zeros(len(names), bool)
     chance = _of_one_step(context.whole)
@@ -99,6 +103,35 @@ def _long(context: Context) -> GapIndex:
     """Gaps of the cause LAUNCH that are no pace of launches."""
     gaps = context.gaps.of(Cause.LAUNCH)
     return gaps[context.analysis.idle_within(context.steps.indices)[gaps] >= LONG_NS]
+
+
+def _recorded(context: Context, gaps: GapIndex) -> Bool:
+    """Gaps in which graphs are recorded, none where these are too short or are of a set-up."""
+    found = while_recording(context, gaps)
+    enough = context.gaps.us_per_step(gaps[found]) > _SHARE * context.steps.duration_us
+    return found & (enough and (context.steps.marked or _recurs(context, gaps[found])))
+
+
+def _recording(context: Context, gaps: GapIndex) -> Iterator[Occurrence]:
+    """One occurrence for gaps in which graphs are recorded."""
+    if not len(gaps):
+        return
+    time, (spans, _) = context.gaps.us_per_step(gaps), uncut(context, gaps)
+    names = np.array(activity_in(context, gaps), object)
+    yield Occurrence(
+        place="recording of graphs",
+        evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
+        f"{'it' if context.steps.marked else 'the trace'}, the thread that launches was mostly in "
+        "operators in which a CUDA or HIP graph is recorded, and launched nothing that ran: "
+        f"{format_count(len(spans), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
+        f"{format_us(np.diff(spans).max() / 1000)}; {_most(context, names, gaps)}",
+        gaps=gaps,
+        examples=spans[:, 0],
+        confidence="medium",
+        caveats=() if context.steps.marked else (_RECURS,),
+        title="Recording CUDA or HIP graphs keeps the device idle",
+        fix=RECORD_ONCE,
+    )
 
 
 def _of_one_step(context: Context) -> set[str]:
@@ -266,8 +299,8 @@ RULE = Rule(
     "function, or in nothing that has a name; over 2% of a step by name, or by all names together "
     "that are below that or, of several measured steps, have gaps in one only. In a trace without "
     "steps those of a name that has some in each quarter of it; of all others one finding "
-    "that costs nothing. Data loaders, syncs, copies, allocations and the first use of kernels "
-    "have other causes.",
+    "that costs nothing. Gaps in operators that record a CUDA or HIP graph make one finding. "
+    "Data loaders, syncs, copies, allocations and the first use of kernels have other causes.",
     fix=f"{_AWAY} {_INPUTS}",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
     find=_find,

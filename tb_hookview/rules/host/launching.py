@@ -17,6 +17,7 @@ from tb_hookview.rules.engine.by_place import UNKNOWN
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.cuda_graphs import mostly_before_code_that_replays
 from tb_hookview.rules.evidence.host import (
     activity_in,
     launched_places,
@@ -51,6 +52,12 @@ _FIX_COMPILED = (
     "written in C++ (torch._inductor.config.cpp_wrapper = True), or give each launch more to do by "
     "a larger batch. Look for threads that compete for the cores, and for garbage collection."
 )
+_FIX_REPLAYED = (
+    f"{_BEGIN} Most of the time it waits for launches of compiled code that replays CUDA graphs "
+    "already: have fewer, larger regions, copy less into graphs (inputs marked by "
+    "torch._dynamo.mark_static_address are read where they are), or give each launch more to do by "
+    "a larger batch. Look for threads that compete for the cores, and for garbage collection."
+)
 
 
 def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
@@ -82,6 +89,8 @@ def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
 def _fix(context: Context, gaps: GapIndex) -> str:
     if of_optimizer := fix_of_gaps(context, gaps):
         return f"{_BEGIN} {of_optimizer}"
+    if mostly_before_code_that_replays(context, gaps):
+        return _FIX_REPLAYED
     return _FIX_COMPILED if mostly_before_compiled_code(context, gaps) else ""
 
 

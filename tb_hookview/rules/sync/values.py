@@ -15,6 +15,7 @@ from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import Direction
+from tb_hookview.rules.evidence.cuda_graphs import RECORD_ONCE, next_to_recording
 from tb_hookview.rules.evidence.host import with_value
 from tb_hookview.rules.evidence.traffic import (
     FASTER_PINNED,
@@ -413,13 +414,7 @@ _FIX = (
     "non_blocking=True. From it: copy rarely, and only what is needed. Record the device, too: its "
     "copies say which it is."
 )
-_CAPTURES = ("cudaStreamBeginCapture", "hipStreamBeginCapture")
 _RECORDS = "a CUDA graph is recorded in the same operator, and the device is waited for before"
-_ONCE = (
-    "Record graphs before the loop: run every shape two or three times first (a graph is recorded "
-    "in the second or third call), pad or bucket shapes, and do not change what a graph reads: "
-    'else mode="reduce-overhead" records again.'
-)
 
 
 def _explains_in_operator(context: Context) -> Bool:
@@ -430,18 +425,10 @@ def _find_in_operator(context: Context) -> Iterator[Occurrence]:
     explained = context.explained_by(SYNC_IN_OPERATOR)
     call = context.analysis.calls[context.syncs.row]
     unseen = isin(call, [Call.COPY, Call.ASYNC_COPY]) & (context.syncs.copy < 0)
-    records = ~unseen & _records_graphs(context)
+    records = ~unseen & next_to_recording(context, context.syncs.row)
     yield from by_place(context, explained & ~unseen & ~records, named=True)
-    yield from by_place(context, explained & records, note=_RECORDS, fix=_ONCE)
+    yield from by_place(context, explained & records, note=_RECORDS, fix=RECORD_ONCE)
     yield from by_place(context, explained & unseen, note=_NOTE, fix=_FIX)
-
-
-def _records_graphs(context: Context) -> Bool:
-    """Syncs whose outermost operator records a CUDA graph."""
-    captures = np.flatnonzero(context.rows.beginning(*_CAPTURES))
-    holder = context.rows.outermost_operator_of(captures)
-    mine = context.rows.outermost_operator_of(context.syncs.row)
-    return np.asarray((mine >= 0) & isin(mine, holder))
 
 
 SYNC_IN_OPERATOR = Rule(

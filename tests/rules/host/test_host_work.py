@@ -138,6 +138,29 @@ def test_the_fix_fits_the_name(tmp_path: Path, category: str, name: str, says: s
     assert "DataLoader" not in finding.fix
 
 
+@pytest.mark.parametrize(
+    "call", ["cudaStreamBeginCapture", "hipStreamBeginCapture", "cudaEventRecord"]
+)
+def test_a_graph_that_is_recorded_in_the_gap_is_not_to_be_moved(tmp_path: Path, call: str) -> None:
+    around = row("cpu_op", "CompiledFunction", 320, 3060)
+    capture = row("cuda_runtime", call, 2000, 5)
+    (finding,) = findings(tmp_path, trace(around, capture))
+    records = call.endswith("Capture")
+    assert ("Record graphs before the loop" in finding.fix) == records
+    assert (finding.title == "Recording CUDA or HIP graphs keeps the device idle") == records
+    assert ("most of it in CompiledFunction" in finding.evidence) == records
+    assert finding.cost_us_per_step == 3408 - 258
+
+
+@pytest.mark.parametrize("start", [700, 2600])
+def test_a_graph_that_is_recorded_in_less_than_half_of_the_gap(tmp_path: Path, start: int) -> None:
+    """Such a gap keeps the name of what holds most of it."""
+    around = row("cpu_op", "CompiledFunction", start, 700)
+    capture = row("cuda_runtime", "cudaStreamBeginCapture", start + 100, 5)
+    (finding,) = findings(tmp_path, trace(around, capture))
+    assert "Record graphs" not in finding.fix
+
+
 def test_where_the_forward_of_a_model_is_in_it_the_operators_decide(tmp_path: Path) -> None:
     """The annotation of DistributedDataParallel holds the whole forward of what it wraps."""
     views = [row("cpu_op", "aten::split", 300 + 20 * i, 18) for i in range(150)]

@@ -168,6 +168,20 @@ def test_compiled_code_is_not_to_be_compiled(tmp_path: Path) -> None:
     assert "it waits for launches of compiled code" in compiled.fix
 
 
+def test_compiled_code_that_replays_graphs_is_not_to_replay_them(tmp_path: Path) -> None:
+    """As where guards and copies of inputs come before each replay, in the same region."""
+    picture = step(12, kernel=12).replace("[launch corr=005]", "[graph corr=005 ]")
+    length = len(picture.splitlines()[1])
+    region = "main ops    [region".ljust(length - 1) + "]"
+    half = "main ops    [region]".ljust(length // 2) + "[region".ljust(length // 2 - 1) + "]"
+    names = {"region": "Torch-Compiled Region: 0/0", "graph": "cudaGraphLaunch"}
+    (replays,) = findings(tmp_path, f"{picture}\n{region}", names)["launch-queue-shallow"]
+    assert "replays CUDA graphs already" in replays.fix
+    assert "reduce-overhead" not in replays.fix
+    (other,) = findings(tmp_path, f"{picture}\n{half}", names)["launch-queue-shallow"]
+    assert "already" not in other.fix, "the graph is not in the region that launches"
+
+
 def test_what_counts_is_the_time_before_compiled_launches(tmp_path: Path) -> None:
     """Half as many launches as the others, and three times the wait before each."""
     eager = step(20, kernel=12).splitlines()
