@@ -150,13 +150,8 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         is_snippet=is_snippet,
         launched_elsewhere=len(launch) > 0,
     )
-    if lost := _without_events(alone):
-        return replace(found, bound="unknown", sentence=words.without_events(lost))
-    if _lacks_the_end(alone):
-        return replace(found, bound="unknown", sentence=_TRUNCATED)
-    if found.bound in HOST_SIDE and (before := _before(alone)) > _FAR * simulator.recorded.step:
-        figures = format_us(before / 1000), format_us(simulator.recorded.step / 1000)
-        return replace(found, bound="unknown", sentence=_QUEUED.format(*figures))
+    if unknown := _why_unknown(alone, words):
+        return replace(found, bound="unknown", sentence=unknown)
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
@@ -166,6 +161,18 @@ def _refusal(simulator: Simulator) -> str:
     if simulator.analysis.of_another_recorder:
         return schema.NOT_TORCHS
     return _NO_LAUNCHES if simulator.window.steps else _NO_STEPS
+
+
+def _why_unknown(alone: Alone, words: _Sentence) -> str:
+    """Sentence on what of the device the steps lack, "" where that leaves no bottleneck open."""
+    if lost := _without_events(alone):
+        return words.without_events(lost)
+    if _lacks_the_end(alone):
+        return _TRUNCATED
+    step, before = alone.simulator.recorded.step, _before(alone)
+    if alone.bound in HOST_SIDE and before > _FAR * step:
+        return _QUEUED.format(format_us(before / 1000), format_us(step / 1000))
+    return ""
 
 
 def _without_events(alone: Alone) -> str:

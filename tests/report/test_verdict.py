@@ -757,3 +757,21 @@ def test_a_side_that_fills_the_step_decides_it(tmp_path: Path) -> None:
     """Also where most of the critical path is of the other one, which ends last."""
     found = report(tmp_path, FILLED).verdict
     assert (found.bound, found.host_us, found.device_us) == ("host", 4700, 3200)
+
+
+BEFORE = """
+    main notes [ProfilerStep#1                               ]
+    main calls                            [launch corr=9]
+    main ops                                             [work]
+    gpu  kernel [k corr=1                 ]         [k corr=9]
+"""
+
+
+@pytest.mark.parametrize("earlier", [True, False])
+def test_a_step_that_runs_earlier_work_tells_no_bottleneck(earlier: bool, tmp_path: Path) -> None:
+    """What was launched before the recording is in no side's time."""
+    picture = BEFORE if earlier else BEFORE.replace("[k corr=1                 ]", " " * 27)
+    found = report(tmp_path, picture).verdict
+    assert found.bound == ("unknown" if earlier else "host")
+    said = found.sentence.startswith("Unknown: for 2.70 ms of 4.70 ms the device ran what was lau")
+    assert said == earlier
