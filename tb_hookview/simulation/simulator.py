@@ -154,7 +154,7 @@ class Simulator(Struct, frozen=True, dict=True):
         if not len(lost) or not len(run):
             return LostLaunches(0.0, at_end=False)
         late = np.count_nonzero(lost > start[run].max())
-        return LostLaunches(len(lost) / len(inside), at_end=2 * late >= len(lost))
+        return LostLaunches(len(lost) / len(inside), at_end=bool(2 * late >= len(lost)))
 
     @cached_property
     def graph(self) -> Graph:

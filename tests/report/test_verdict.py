@@ -12,11 +12,13 @@ from rules.eager import ADD, operators, row
 from simulation import drawn
 
 from tb_hookview import markers
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.document.markdown import bounded
 from tb_hookview.loading import load
 from tb_hookview.markers import MANIFEST_KEY
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
+from tb_hookview.report.whatif import WhatIfs
 
 HOST = """
     main notes [ProfilerStep#1                         ]
@@ -775,3 +777,18 @@ def test_a_step_that_runs_earlier_work_tells_no_bottleneck(earlier: bool, tmp_pa
     assert found.bound == ("unknown" if earlier else "host")
     said = found.sentence.startswith("Unknown: for 2.70 ms of 4.70 ms the device ran what was lau")
     assert said == earlier
+
+
+@pytest.mark.parametrize(("launches", "refused"), [(2, False), (3, True)])
+def test_most_launches_without_events_are_no_basis_of_a_what_if(
+    launches: int, refused: bool, tmp_path: Path
+) -> None:
+    later = " ".join(["[launch corr=8]", "[launch corr=9]"][: launches - 1])
+    picture = f"""
+        main notes [ProfilerStep#1                                        ]
+        main calls  [launch corr=1] {later}
+        gpu  kernel       [k corr=1   ]
+        """
+    analysis = load(grid.write(tmp_path / "t.json", drawn.events(picture)))
+    answer = WhatIfs(Selection(analysis, None)).answer(scale={"kernels": 0.5})
+    assert ("% of the launches have no device events" in (answer.refused or "")) == refused

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import grid
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from tb_hookview.analysis.memory.blocks import AllocatorEvents, find_blocks
 from tb_hookview.analysis.memory.live import LiveBytes, MemoryClass
 from tb_hookview.analysis.memory_use import peaks_within
-from tb_hookview.loading import load
+from tb_hookview.loading import analyze, load
 
 CHANGES = st.lists(
     st.tuples(st.integers(0, 1), st.integers(1, 4), st.integers(-9, 9).filter(bool)), max_size=40
@@ -163,3 +165,21 @@ def test_what_a_loaders_workers_share_is_added_to_the_allocators_total(
     assert memory.events.allocated.tolist() == allocated
     at = np.arange(len(memory.events))
     assert all((memory.live.of(kind, at) >= 0).all() for kind in MemoryClass)
+
+
+def test_what_a_call_in_another_one_of_its_name_allocates_counts_once(tmp_path: Path) -> None:
+    """As autocast calls `aten::linear` again within itself, with a cast in between."""
+    spans = [("aten::linear", 0, 90), ("aten::to", 5, 70), ("aten::linear", 10, 50)]
+    events: list[dict[str, Any]] = [
+        {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": at, "dur": us}
+        for name, at, us in spans
+    ]
+    args = {"Device Type": 0, "Device Id": -1, "Addr": 7, "Bytes": 64, "Total Allocated": 64}
+    memory = {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "s": "t", "ts": 20}
+    events.append({**memory, "pid": 1, "tid": 1, "args": args})
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    rows = {row.operator: row for row in analyze(path).data.memory_operators}
+    linear, cast = rows["aten::linear"], rows["aten::to"]
+    assert (linear.allocated_bytes, linear.allocations, linear.calls) == (64, 1, 2)
+    assert (cast.allocated_bytes, cast.self_allocated_bytes, cast.calls) == (64, 0, 1)
