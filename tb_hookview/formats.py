@@ -122,6 +122,7 @@ def format_kernel(name: str) -> str:
     CUTLASS runs its kernels inside of one of its own, whose argument is their name.
     """
     plain = source_name(name).removeprefix("void ").replace(f"{_ANONYMOUS}::", "")
+    plain = re.sub(r"^std::enable_if<[^>]*>::type ", "", plain)
     plain = re.sub(r"^cutlass::Kernel2?<(\w+)>.*", r"\1", plain)
     short = re.split(r"(?<=[^ ])[<(]", plain, maxsplit=1)[0]
     return short if len(short) <= _LONGEST_NAME else f"{short[: _LONGEST_NAME - 3]}..."

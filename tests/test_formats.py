@@ -113,6 +113,7 @@ def test_a_terminal_is_given_nothing_to_act_upon(name: str, text: str) -> None:
         ("void at::native::(anonymous namespace)::sample<float>(int)", "at::native::sample"),
         ("Cijk_" + "A" * 300, "Cijk_" + "A" * 40 + "..."),
         ("void cutlass::Kernel2<cutlass_80_simt_sgemm_nn>(Params)", "cutlass_80_simt_sgemm_nn"),
+        ("std::enable_if<!(false), void>::type gemvx::kernel<int, 6>(int)", "gemvx::kernel"),
         ("<unknown>", "<unknown>"),
         ("", ""),
     ],
