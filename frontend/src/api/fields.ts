@@ -1689,7 +1689,7 @@ export const Thread = {
   },
   busy_us: {
     unit: "us",
-    text: "Time in which any operator, annotation (no step's) or call of the device's runtime was open on it, clipped to the selected steps. Python between these is not in it: the frame of a thread's loop is open all the time.",
+    text: "Time in which any operator, annotation (no step's), call of a module (also by its Python frame) or of the device's runtime was open on it, clipped to the selected steps. Other Python is not in it: the frame of a thread's loop is open all the time.",
   },
   by_phase: {
     unit: "us",

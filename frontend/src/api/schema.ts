@@ -2121,7 +2121,7 @@ export interface Thread {
   process: string;
   /** Of the whole trace, the first of these that holds: `forward` (steps are marked on it, or forward work ran on it outside of nodes: the loop's own thread), `backward` (it evaluated nodes), `data` (a `DataLoader` annotation, or a thread that torch names as one of its loader's), `other`. */
   role: string;
-  /** Time in which any operator, annotation (no step's) or call of the device's runtime was open on it, clipped to the selected steps. Python between these is not in it: the frame of a thread's loop is open all the time. */
+  /** Time in which any operator, annotation (no step's), call of a module (also by its Python frame) or of the device's runtime was open on it, clipped to the selected steps. Other Python is not in it: the frame of a thread's loop is open all the time. */
   busy_us: number;
   /** `busy_us` by phase, as in `steps[]` but of this thread alone; sums to it. */
   by_phase: Record<string, number>;
