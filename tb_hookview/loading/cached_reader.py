@@ -24,9 +24,13 @@ from tb_hookview.schema import COUNTED, ReportData, whole_step_us
 from tb_hookview.schema.findings import Bound
 from tb_hookview.schema.terms import Us
 from tb_hookview.trace.format.vocabulary import EVERYTHING
-from tb_hookview.trace.reader import SMALLEST_SHARE
 from tb_hookview.trace.source.file import LocalFile, TraceFile
-from tb_hookview.trace.source.inflate import Limits, estimated_size, limits_from_environment
+from tb_hookview.trace.source.inflate import (
+    SMALLEST_SHARE,
+    Limits,
+    estimated_size,
+    limits_from_environment,
+)
 from tb_hookview.workers.limits import processes
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from tb_hookview.trace.format.vocabulary import EVERYTHING, Wanted
 from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.trace.source.inflate import (
     BLOCK,
+    SMALLEST_SHARE,
     Damages,
     Limits,
     estimated_size,
@@ -49,11 +50,6 @@ BYTES_PER_S = 200e6
 """Bytes of JSON that one process reads in a second, about.
 
 Only the shares depend on it."""
-
-SMALLEST_SHARE = 22 << 20
-"""Bytes of JSON below which another process has too little to do.
-
-At 16 MB it gained nothing, and cost twice the processor's time and memory."""
 
 
 def shares(size: int, ready_in: Sequence[float]) -> list[float]:

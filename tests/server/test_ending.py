@@ -93,7 +93,7 @@ def test_it_ends_at_once_and_leaves_nothing_behind(
 IN_SHARES = """
 import signal, sys
 from tb_hookview.loading import cached_reader
-from tb_hookview.trace import plan
+from tb_hookview.trace import reader
 from tb_hookview.workers import pool
 
 start = pool._Process.__init__
@@ -104,8 +104,8 @@ def start_stopped(process, *given):
     print(process._popen.pid, flush=True)
 
 pool._Process.__init__ = start_stopped
-cached_reader.SMALLEST_SHARE = plan.SMALLEST_SHARE = 1000  # a small trace is worth two
-plan.BYTES_PER_S = 1
+cached_reader.SMALLEST_SHARE = reader.SMALLEST_SHARE = 1000  # a small trace is worth two
+reader.BYTES_PER_S = 1
 from tb_hookview.cli import main
 sys.argv = ["hookview", "serve", sys.argv[1]]
 main()
