@@ -62,8 +62,7 @@ class WhatIfs(Struct, frozen=True, dict=True):
             self.simulator,
             self.change(names, scale),
             modules=modules,
-            refused=self._lost
-            or self._unseen(scale or {})
+            refused=self._unseen(scale or {})
             or (None if known else "; ".join(map(_unknown, unknown)) or None),
         )
         return msgspec.structs.replace(answer, as_recorded=[each.finding.id for each in unknown])
@@ -76,15 +75,11 @@ class WhatIfs(Struct, frozen=True, dict=True):
         gone = without_findings(analysis, self._named(list(without)))
         return together([scaled(analysis, scale or {}), gone])
 
-    @property
-    def _lost(self) -> str | None:
-        """Why nothing can be changed: most of what ran is not in the trace."""
-        lost = self.simulator.lost_launches.share
-        return _LOST.format(lost) if lost > _MOST_LOST else None
-
     def _unseen(self, scale: Mapping[str, float]) -> str | None:
         """Why something cannot be scaled: it may have run without being recorded."""
-        analysis = self.selection.analysis
+        analysis, lost = self.selection.analysis, self.simulator.lost_launches.share
+        if scale and lost > _MOST_LOST:
+            return _LOST.format(lost)
         in_graphs = unknown_device_times(self.selection).forward & ~analysis.compiled_modules
         unseen = np.flatnonzero(unseen_modules(analysis) | in_graphs)
         paths = [(analysis.modules.path[module], module) for module in unseen.tolist()]
