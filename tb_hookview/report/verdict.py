@@ -21,8 +21,8 @@ from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.trace.source.inflate import CUT
 
 _QUEUED = (
-    "Unknown: for {} of {} the device ran what was launched before. Record more steps, or choose "
-    "others."
+    "Unknown: for {:.0%} of the time the device ran what was launched before. Record more steps, "
+    "or choose others."
 )
 _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
@@ -171,7 +171,7 @@ def _why_unknown(alone: Alone, words: _Sentence) -> str:
         return _TRUNCATED
     step, before = alone.simulator.recorded.step, _before(alone)
     if alone.bound in HOST_SIDE and before > _FAR * step:
-        return _QUEUED.format(format_us(before / 1000), format_us(step / 1000))
+        return _QUEUED.format(before / step)
     return ""
 
 
