@@ -260,7 +260,7 @@ def _finding(
         cost_us_per_step=cost if known else None,
         device_work_us_per_step=charge.wasted_us if known else None,
         gain_us_per_step=None,
-        gain_bound_us_per_step=float(gain)
+        gain_bound_us_per_step=min(float(gain), cost)
         if known and occurrence.claims_gain and not occurrence.scale
         else None,
         gain_unknown=None
