@@ -304,10 +304,7 @@ def _find_graph_pause(context: Context) -> Iterator[Occurrence]:
 
 
 def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
-    """Gaps that end with a graph launched too late; a single graph has none to follow on."""
-    events = context.analysis.device_events
-    if len(unique(events.launch[replayed & context.device_events.counted])) < 2:
-        return
+    """Gaps that end with a graph launched too late."""
     gaps = context.gaps.in_steps(Cause.LAUNCH)
     gaps = gaps[lookup(replayed, context.analysis.gaps.device_event[gaps]) == 1]
     time, (spans, _) = context.gaps.us_per_step(gaps), uncut(context, gaps)

@@ -62,13 +62,3 @@ def test_a_graph_that_is_known_by_its_number(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, numbered, names)[RULE]
     assert (finding.where, finding.cost_us_per_step) == ("within graphs", 0)
     assert finding.evidence.startswith("1 gap before kernels of graphs")
-
-
-def test_a_single_graph_follows_no_other_one(tmp_path: Path) -> None:
-    picture = """
-        main ops    [aten::add        ]        [aten::add        ]
-        main calls    [launch corr=5]            [graph corr=7]
-        gpu  kernel [k  ][a corr=5 ]                         [c corr=7  ]
-        """
-    assert RULE not in findings(tmp_path, picture, NAMES)
-    assert RULE in findings(tmp_path, picture.replace("[launch ", "[graph  "), NAMES)
