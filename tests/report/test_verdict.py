@@ -775,7 +775,9 @@ def test_a_step_that_runs_earlier_work_tells_no_bottleneck(earlier: bool, tmp_pa
     picture = BEFORE if earlier else BEFORE.replace("[k corr=1                 ]", " " * 27)
     found = report(tmp_path, picture).verdict
     assert found.bound == ("unknown" if earlier else "host")
-    said = found.sentence.startswith("Unknown: for 57% of the time the device ran what was launched")
+    said = found.sentence.startswith(
+        "Unknown: for 57% of the time the device ran what was launched"
+    )
     assert said == earlier
 
 
