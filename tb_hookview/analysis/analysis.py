@@ -28,6 +28,7 @@ from tb_hookview.analysis.consistency.checks import (
     Fault,
     clock_errors,
     find_faults,
+    launches_to_run,
     partial_rows,
 )
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming, find_device_events
@@ -429,10 +430,10 @@ class Analysis(Struct, frozen=True, dict=True):
 
     @property
     def device_unseen(self) -> bool:
-        """Whether the trace shows that there was a device, but nothing that ran on one."""
-        return not len(self.device_events) and bool(
-            self.of_unrecorded_device or calls_runtime(self.host)
-        )
+        """Whether the trace has a device's operators, memory or launches, but nothing it ran."""
+        if len(self.device_events) or self.on_host:
+            return False
+        return bool(self.of_unrecorded_device or len(launches_to_run(self.host)))
 
     @cached_property
     def call_work(self) -> CallWork:

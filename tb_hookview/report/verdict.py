@@ -68,7 +68,10 @@ _SHORTER = 0.05
 _OFF = 0.01
 """Part of a replay by which it is off from which on that is said."""
 _QUICKER = " Steps without it took at most {}: they did less, or waited less."
-_AHEAD = "Work for {} was queued as it began, more than a step's: the host was quicker before."
+_AHEAD = (
+    "Work for {} was queued as the recording began, more than a step's: the host was quicker until "
+    "then."
+)
 _BEYOND = 0.01
 """Part by which the estimate is longer than these from which on that is said."""
 _BOUND: dict[schema.Bound, str] = {

@@ -10,7 +10,6 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview import schema
-from tb_hookview.analysis.consistency.checks import launches_to_run
 from tb_hookview.analysis.replayed_modules import unknown_device_times
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.unseen_modules import unseen_modules
@@ -22,6 +21,7 @@ from tb_hookview.simulation.questions import OF_DEVICES, ROOT, scaled
 from tb_hookview.simulation.simulator import Simulator
 
 _MOST_LOST = 0.5
+"""Share of the launches without device events above which nothing is scaled."""
 _LOST = (
     "{:.0%} of the launches have no device events in the trace: how long most of the work takes is "
     "not known"
@@ -77,8 +77,8 @@ class WhatIfs(Struct, frozen=True, dict=True):
 
     def _unseen(self, scale: Mapping[str, float]) -> str | None:
         """Why something cannot be scaled: it may have run without being recorded."""
-        analysis, lost = self.selection.analysis, self.simulator.lost_launches.share
-        if scale and lost > _MOST_LOST:
+        analysis = self.selection.analysis
+        if scale and (lost := self.simulator.lost_launches.share) > _MOST_LOST:
             return _LOST.format(lost)
         in_graphs = unknown_device_times(self.selection).forward & ~analysis.compiled_modules
         unseen = np.flatnonzero(unseen_modules(analysis) | in_graphs)
@@ -89,10 +89,10 @@ class WhatIfs(Struct, frozen=True, dict=True):
         for what in named.keys() & scale.keys():
             compiled = analysis.compiled_modules[named[what]]
             return f"{what}: {schema.UNSEEN_IN_COMPILED if compiled else schema.UNSEEN}"
+        if analysis.device_unseen:
+            return _DEVICE_UNSEEN.format(", ".join(scale)) if scale else None
         if len(analysis.device_events) or analysis.on_host:
             return None
-        if analysis.of_unrecorded_device or len(launches_to_run(analysis.host)):
-            return _DEVICE_UNSEEN.format(", ".join(scale)) if scale else None
         asked = [what for what in scale if what.partition(":")[0] in OF_DEVICES]
         return f"{', '.join(asked)}: {_NO_EVENTS}" if asked else None
 

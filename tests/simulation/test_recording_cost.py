@@ -288,5 +288,5 @@ def test_a_host_that_was_ahead_did_not_decide(
     analysis = load(grid.write(tmp_path / "t.json", [*rows, queued]))
     verdict = find_verdict(Alone(Simulator(Selection(analysis, None))), None)
     assert verdict.bound == "host"
-    said = "Work for 1.10 ms was queued as it began"
+    said = "Work for 1.10 ms was queued as the recording began"
     assert (said in (verdict.unrecorded_sentence or "")) == ahead

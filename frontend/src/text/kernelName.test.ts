@@ -97,4 +97,6 @@ test("kernels that are alike in short are distinguished by what differs", () => 
   const long = ["a", "b"].map((letter) => `void f_kernel<${letter.repeat(200)}>(int)`);
   expect(differences(long).get(long[0] ?? "")).toBe(`${"a".repeat(120)}…`);
   expect(differences(["one\ntwo", "one\nthree", ""]).size).toBe(0);
+  const mangled = ["3AddI", "3MulI"].map((op) => `_ZN2at6kernelILi4ENS_${op}fEEEvT_`);
+  expect([...differences(mangled).values()]).toEqual(["Add", "Mul"]);
 });

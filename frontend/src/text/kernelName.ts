@@ -27,9 +27,11 @@ export function differences(names: readonly string[]): ReadonlyMap<string, strin
       ...others.map((name) => sharedEnd(first, name)),
       ...alike.map((name) => name.length - start),
     );
-    const from = /\w*$/.exec(first.slice(0, start))?.index ?? start;
+    // A mangled name is one word.
+    const word = first.startsWith("_Z") ? "" : "\\w*";
+    const from = new RegExp(`${word}$`).exec(first.slice(0, start))?.index ?? start;
     return alike.map((name) => {
-      const rest = /^\w*/.exec(name.slice(name.length - end))?.[0].length ?? 0;
+      const rest = new RegExp(`^${word}`).exec(name.slice(name.length - end))?.[0].length ?? 0;
       const part = name.slice(from, name.length - end + rest);
       return [name, part.length > MOST ? `${part.slice(0, MOST)}…` : part];
     });

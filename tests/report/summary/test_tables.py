@@ -66,6 +66,7 @@ def test_products_of_a_device_that_was_not_recorded_have_no_rate(tmp_path: Path)
     """Their launches were timed, not they."""
     for picture, known in (
         (CPU, True),
+        (f"{CPU.rstrip()}\n    main calls  [cudaGetDeviceCount]", True),
         (f"{CPU.rstrip()}\n    main calls  [cudaLaunchKernel ]", False),
     ):
         events = grid.events(picture)
