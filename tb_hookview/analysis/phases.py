@@ -66,7 +66,8 @@ class Phases(Struct, frozen=True):
     """Whether the trace has rows that would show each phase but OTHER, in which the rest is; (p,).
 
     Operators, annotations or modules show one, of the forward all of it. The backward is shown by
-    operators, nodes, marks or ranges.
+    operators, nodes, marks or ranges, the optimizer where no gradient is accumulated or some
+    optimizer is marked.
     """
 
 
@@ -110,6 +111,7 @@ def find_phases(
     known = np.full(Phase.OTHER, operator or noted or bool((module_calls.module >= 0).any()))
     known[Phase.FORWARD] &= forward_known
     known[Phase.BACKWARD] &= operator or bool((row_node >= 0).any() or (back | marked).any())
+    known[Phase.OPTIMIZER] &= bool(updating.any() or not (host.role == Role.GRADIENT_SINK).any())
     return Phases(
         row=np.array(REASONS)[reason],
         reason=reason,

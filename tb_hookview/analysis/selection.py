@@ -73,7 +73,8 @@ class Selection(Struct, frozen=True, dict=True):
         in_graphs = self.analysis.replayed_graphs.unknown
         chosen = in_graphs if self.chosen is None else in_graphs[list(self.chosen)]
         unknown = np.asarray(chosen.any(0))
-        unknown[Phase.BACKWARD] |= not self.analysis.phases.known[Phase.BACKWARD]
+        for phase in (Phase.BACKWARD, Phase.OPTIMIZER):
+            unknown[phase] |= not self.analysis.phases.known[phase]
         return unknown
 
     @cached_property

@@ -99,7 +99,8 @@ class Step(Struct, frozen=True):
     optimizer_us: Us | None
     """Time in no backward in which parameters were updated: gradient scaling and clipping (our
     recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply
-    the loss by the scale is part of the forward, whose graph it adds to."""
+    the loss by the scale is part of the forward, whose graph it adds to. Null where gradients are
+    accumulated and the trace has none of these: an update that is not marked is in `other_us`."""
     data_us: Us | None
     """Time in neither of these inside `DataLoader` annotations."""
     other_us: Us
@@ -162,7 +163,8 @@ class Totals(Struct, frozen=True):
     of the work in no other phase is the forward's: no call of a module, no operator that made a
     node, nor (without sequence numbers) names for half of the nodes of each pass."""
     optimizer_device_us: Us | None
-    """Device time of work launched in the optimizer phase, zeroing of gradients included."""
+    """Device time of work launched in the optimizer phase, zeroing of gradients included. Null too
+    where no optimizer is marked, as `steps[].optimizer_us`."""
     sync_count: Count | None
     """Syncs, the profiler's own included. Null, as all of syncs, where a device ran and no call of
     its runtime was recorded."""

@@ -9,6 +9,7 @@ import pytest
 
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.schema.terms import Phase
 
@@ -169,3 +170,20 @@ def test_a_moment_of_two_threads_is_of_the_first_phase(tmp_path: Path) -> None:
 @pytest.mark.parametrize("role", ["loader", "optimizer"])
 def test_without_any_of_these_all_is_other(tmp_path: Path, role: str) -> None:
     assert phases_of(analysis_of(tmp_path, f"main notes [{role}   ]")) == {role: "other"}
+
+
+@pytest.mark.parametrize(("rows", "known"), [("", False), ("main notes          [zero]", True)])
+def test_gradients_that_no_marked_optimizer_uses_leave_the_optimizer_unknown(
+    tmp_path: Path, rows: str, known: bool
+) -> None:
+    """As `p.data -= rate * p.grad`, or an optimizer of one's own."""
+    picture = f"""
+        {rows}
+        main ops [aten::mm seq=4]                 [aten::sub_]
+        auto ops            [mm' seq=4 F=1] [sink]
+        """
+    names = NAMES | {"sink": "torch::autograd::AccumulateGrad"}
+    analysis = load(grid.write(tmp_path / "t.json", grid.events(picture, names)))
+    step = Selection(analysis, None).step_rows[0]
+    assert (step.optimizer_us is not None) == known
+    assert step.other_us > 0

@@ -1498,7 +1498,7 @@ export const Step = {
   },
   optimizer_us: {
     unit: "us",
-    text: "Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to.",
+    text: "Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. Null where gradients are accumulated and the trace has none of these: an update that is not marked is in `other_us`.",
   },
   data_us: { unit: "us", text: "Time in neither of these inside `DataLoader` annotations." },
   other_us: { unit: "us", text: "The rest of the step." },
@@ -1760,7 +1760,7 @@ export const Totals = {
   },
   optimizer_device_us: {
     unit: "us",
-    text: "Device time of work launched in the optimizer phase, zeroing of gradients included.",
+    text: "Device time of work launched in the optimizer phase, zeroing of gradients included. Null too where no optimizer is marked, as `steps[].optimizer_us`.",
   },
   sync_count: {
     unit: "count",

@@ -1921,7 +1921,7 @@ export interface Step {
   forward_us: number | null;
   /** Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`), or in FSDP's after the last node (`FSDP::root_post_backward_callback`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. Null too, as `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step may hold the phase (`totals.unplaced_graph_us`). */
   backward_us: number | null;
-  /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. */
+  /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. Null where gradients are accumulated and the trace has none of these: an update that is not marked is in `other_us`. */
   optimizer_us: number | null;
   /** Time in neither of these inside `DataLoader` annotations. */
   data_us: number | null;
@@ -2214,7 +2214,7 @@ export interface Totals {
   backward_device_us: number | null;
   /** Device time of work launched in the forward phase. Null where the trace does not show which of the work in no other phase is the forward's: no call of a module, no operator that made a node, nor (without sequence numbers) names for half of the nodes of each pass. */
   forward_device_us: number | null;
-  /** Device time of work launched in the optimizer phase, zeroing of gradients included. */
+  /** Device time of work launched in the optimizer phase, zeroing of gradients included. Null too where no optimizer is marked, as `steps[].optimizer_us`. */
   optimizer_device_us: number | null;
   /** Syncs, the profiler's own included. Null, as all of syncs, where a device ran and no call of its runtime was recorded. */
   sync_count: number | null;
