@@ -173,7 +173,7 @@ def _why_unknown(alone: Alone, words: _Sentence) -> str:
     if _lacks_the_end(alone):
         return _TRUNCATED
     step, before = alone.simulator.recorded.step, _before(alone)
-    if alone.bound in HOST_SIDE and before > _FAR * step:
+    if alone.bound in (*HOST_SIDE, "even") and before > _FAR * step:
         return _QUEUED.format(before / step)
     return ""
 

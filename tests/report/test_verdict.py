@@ -781,6 +781,14 @@ def test_a_step_that_runs_earlier_work_tells_no_bottleneck(earlier: bool, tmp_pa
     assert said == earlier
 
 
+def test_neither_does_one_with_as_much_work_of_its_own(tmp_path: Path) -> None:
+    """Without the earlier work host and device are even."""
+    longer = BEFORE.replace("[k corr=9]", f"[k corr=9{' ' * 37}]")
+    even = longer.replace("[k corr=1                 ]", " " * 27)
+    found = [report(tmp_path, picture).verdict.bound for picture in (longer, even)]
+    assert found == ["unknown", "even"]
+
+
 @pytest.mark.parametrize(("launches", "refused"), [(2, False), (3, True)])
 def test_most_launches_without_events_are_no_basis_of_a_what_if(
     launches: int, refused: bool, tmp_path: Path
