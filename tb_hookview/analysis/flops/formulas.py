@@ -33,7 +33,12 @@ class Work(NamedTuple):
     flops: int
     written: int
     """Elements of its results."""
+    dtype: str | None = None
+    """Their type, "" for unknown; None for that of the first input."""
 
+
+_SCALAR_TYPES = {"5": "c10::Half", "6": "float", "15": "c10::BFloat16"}
+"""By the number in c10's `ScalarType`."""
 
 Formula = Callable[[list[Input]], Work]
 """Raises LookupError, TypeError or ValueError where the inputs do not fit the operator."""
@@ -47,6 +52,13 @@ def _product(first: int, inputs: list[Input]) -> Work:
     (rows, inner), (same, columns) = _sizes(inputs, first, 2), _sizes(inputs, first + 1, 2)
     _equal(inner, same)
     return Work(2 * rows * inner * columns, rows * columns)
+
+
+def _scaled_product(inputs: list[Input]) -> Work:
+    """A product of types of 8 bits, whose result has the type `out_dtype`."""
+    out = inputs[6] if len(inputs) > 6 else Input([], "", "")
+    dtype = _SCALAR_TYPES.get(out.value, "") if out.type else None
+    return _product(0, inputs)._replace(dtype=dtype)
 
 
 def _batched_product(first: int, inputs: list[Input]) -> Work:
@@ -208,7 +220,8 @@ def _spread(given: Shape, dimensions: int) -> Shape:
 
 
 FORMULAS: Mapping[str, Formula] = {
-    **dict.fromkeys(("aten::mm", "aten::_scaled_mm"), partial(_product, 0)),
+    "aten::mm": partial(_product, 0),
+    "aten::_scaled_mm": _scaled_product,
     **dict.fromkeys(
         ("aten::addmm", "aten::addmm_", "aten::_addmm_activation"), partial(_product, 1)
     ),
@@ -382,7 +395,8 @@ def _one(name: str, inputs: list[Input]) -> tuple[float, float, int]:
     sizes = [width(kind) or np.nan for kind in kinds]
     moved = sum(prod(each.shape) * size for each, size in zip(read, sizes, strict=True))
     number = DTYPES.index(dtype) if dtype else -1
-    return float(work.flops), moved + work.written * sizes[0], number
+    written = sizes[0] if work.dtype is None else width(work.dtype) or np.nan
+    return float(work.flops), moved + work.written * written, number
 
 
 def device_work(

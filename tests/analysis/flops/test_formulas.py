@@ -114,6 +114,20 @@ def test_forward_and_backward_of_a_model(name: str, tmp_path: Path) -> None:
     assert ours == theirs > 0
 
 
+@pytest.mark.parametrize(("result", "size"), [(torch.bfloat16, 2), (torch.float32, 4), (None, 1)])
+def test_a_product_of_8_bits_writes_its_own_type(
+    result: torch.dtype | None, size: int, tmp_path: Path
+) -> None:
+    left, right = (torch.ones(16, 32).to(torch.float8_e4m3fn) for _ in range(2))
+    one = torch.tensor(1.0)
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiler:
+        torch._scaled_mm(left, right.t(), one, one, out_dtype=result)
+    profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+    work = load(tmp_path / "trace.json").call_work
+    assert work.flops[work.outermost].tolist() == [2 * 16 * 32 * 16]
+    assert work.bytes[work.outermost].tolist() == [2 * 16 * 32 + size * 16 * 16]
+
+
 def test_a_grouped_convolution_counts_each_weight_once(tmp_path: Path) -> None:
     """`flop_counter` has the gradient of a grouped weight as often as there are groups."""
     groups, weight, positions = 4, 16 * 2 * 9, 6 * 6
