@@ -320,8 +320,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     device_side_us: Us | None
     """A step with device and communication; null where both are."""
     margin_us: Us | None
-    """Difference of the two sides up to which they are even: 5% of the longer, at least the error
-    of the replay with nothing changed."""
+    """Difference of the two sides up to which they are even: 5% of the longer, or the part of it by
+    which the replay with nothing changed is off, if that is more."""
     once_us: Us | None = None
     """Time of the host in the measured steps for what happens once: loading the code of kernels. It
     is part of `step_us`, and of none of the lengths above. Null where they are."""

@@ -204,7 +204,8 @@ class Alone(Struct, frozen=True, dict=True):
     @cached_property
     def margin(self) -> float:
         """Difference of the two sides up to which they are even, nanoseconds."""
-        return max(self.simulator.error, EVEN * max(self.host_side, self.device_side))
+        off = self.simulator.error / max(self.simulator.recorded.step, 1)
+        return max(off, EVEN) * max(self.host_side, self.device_side)
 
     @cached_property
     def bound(self) -> Bound:

@@ -425,3 +425,15 @@ def test_a_launch_that_loads_code_is_no_latency(tmp_path: Path) -> None:
         kernel["ts"] = call["ts"] + call["dur"] + 8 + 100 * number
     simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", rows)), None))
     assert simulator.unchanged.step == simulator.recorded.step
+
+
+def test_nor_is_one_whose_kernel_begins_before_it_returns(tmp_path: Path) -> None:
+    """The second of three lasts 8 ms. Before the first the device may have been busy."""
+    rows = operators([("aten::mm", "gemm")] * 3, start=9000, kernel=9)
+    operator, call, kernel, *after = rows[3:]
+    operator["dur"], call["dur"] = operator["dur"] + 8000, call["dur"] + 8000
+    kernel["ts"] = call["ts"] + call["dur"] - 2
+    for each in after:
+        each["ts"] += 8000
+    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", rows)), None))
+    assert simulator.unchanged.step == simulator.recorded.step

@@ -1877,7 +1877,7 @@ export const Verdict = {
   },
   margin_us: {
     unit: "us",
-    text: "Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed.",
+    text: "Difference of the two sides up to which they are even: 5% of the longer, or the part of it by which the replay with nothing changed is off, if that is more.",
   },
   once_us: {
     unit: "us",

@@ -2325,7 +2325,7 @@ export interface Verdict {
   host_side_us: number | null;
   /** A step with device and communication; null where both are. */
   device_side_us: number | null;
-  /** Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed. */
+  /** Difference of the two sides up to which they are even: 5% of the longer, or the part of it by which the replay with nothing changed is off, if that is more. */
   margin_us: number | null;
   /** Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are. */
   once_us: number | null;

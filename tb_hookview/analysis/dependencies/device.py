@@ -38,6 +38,7 @@ from tb_hookview.arrays.types import (
     StringIndex,
     ThreadIndex,
 )
+from tb_hookview.trace import EventCategory
 
 _OVERLAP = 1_000
 """Nanoseconds of overlap on one stream from which on it is no rounding."""
@@ -108,12 +109,14 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         """Time from launch to start on an idle device, by category.
 
         Of a launch that took far too long, as one that loads code does, it begins as a quick one
-        would: the host's time has the rest.
+        would: the host's time has the rest. A kernel that begins within such a call shows none.
         """
         timing = self.timing
         onto_idle = (self.launched >= 0) & ~self.in_graph
         onto_idle &= timing.busy_until[self.rows] - self.clock_ahead <= self.launched
         onto_idle &= self.start >= self.launched
+        within = self._slow & ~self._after_call & (self.kind == EventCategory.KERNEL)
+        onto_idle &= ~within
         waited = self.start - self.launched - self._excess
         latency = np.zeros(len(self.rows), np.int64)
         if not onto_idle.any():  # a bound of it: the least that any event waited
@@ -127,12 +130,25 @@ class DeviceTimes(Struct, frozen=True, dict=True):
     @cached_property
     def _excess(self) -> Nanoseconds:
         """Time by which the launch of each event took far too long and returned before it began."""
-        tree, known = self.timing.call_tree, self.launch >= 0
-        length = lookup(tree.duration, self.launch)
-        usual = lower_quartile(length[known]) if known.any() else 0
-        slow = known & (length > max(SLOW * usual, SLOW_NS))
-        slow &= self.start >= lookup(tree.end, self.launch)
-        return np.where(slow, length - usual, 0)
+        length = lookup(self.timing.call_tree.duration, self.launch)
+        return np.where(self._slow & self._after_call, length - self._usual, 0)
+
+    @cached_property
+    def _slow(self) -> Bool:
+        """Whether the launch of each event took far too long."""
+        length = lookup(self.timing.call_tree.duration, self.launch)
+        return np.asarray((self.launch >= 0) & (length > max(SLOW * self._usual, SLOW_NS)))
+
+    @cached_property
+    def _usual(self) -> int:
+        """Duration of a launch, by the lower quartile; nanoseconds."""
+        known = self.launch[self.launch >= 0]
+        return int(lower_quartile(self.timing.call_tree.duration[known])) if len(known) else 0
+
+    @property
+    def _after_call(self) -> Bool:
+        """Whether each event began when its launch had returned."""
+        return np.asarray(self.start >= lookup(self.timing.call_tree.end, self.launch))
 
 
 def device_times(analysis: Analysis, window: Window) -> DeviceTimes:
