@@ -411,10 +411,8 @@ class Analysis(Struct, frozen=True, dict=True):
 
     @cached_property
     def syncs_known(self) -> bool:
-        """Whether calls of a device's runtime are there, or no sign of a device is."""
-        calls = len(self.syncs) or calls_runtime(self.host)
-        device = len(self.device_events) or self.of_unrecorded_device or self.of_another_recorder
-        return bool(calls or not device)
+        """Whether calls of a device's runtime are there, or the model ran on the CPU."""
+        return bool(len(self.syncs) or calls_runtime(self.host) or self.on_host)
 
     @property
     def of_another_recorder(self) -> bool:

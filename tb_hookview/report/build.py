@@ -211,7 +211,7 @@ def _totals(selection: Selection) -> schema.Totals:
         sync_count=int(selection.syncs.sum()) if syncs_known else None,
         sync_blocked_us=to_us(syncs.duration[selection.syncs].sum()) if syncs_known else None,
         backward_sync_count=int((selection.syncs & in_backward).sum()) if backward_known else None,
-        device_wait_count=len(waits),
+        device_wait_count=len(waits) if syncs_known else None,
         queue_full_count=len(full) if known else None,
         queue_full_us=to_us(analysis.call_tree.duration[full].sum()) if known else None,
         device_us_by_kind=by_name_of_kind([to_us(time) for time in by_kind]),

@@ -14,11 +14,11 @@ _RECORD = (
 )
 _NOT_RECORDED = (
     "No device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
-    "or PrivateUse1; none for MPS)."
+    "or PrivateUse1; none for MPS). If it was recorded, CUPTI was not loaded or was in use."
 )
 _LOST = (
-    "No device events, though the device was recorded: CUPTI was not loaded, lacked permissions or "
-    "was in use (nsys, ncu), or was not flushed before the end."
+    "No device events, though its calls were recorded: CUPTI lacked permissions, was in use (nsys, "
+    "ncu), or was not flushed before the end."
 )
 _NEITHER = (
     "No operators and no device events: record the process that runs the model, with "

@@ -70,7 +70,8 @@ class ReportData(Struct, frozen=True):
     marks are left out. At most 1000 rows."""
     breakdown: list[Breakdown] = []
     """Steps in order. Steps at the end whose device work the trace does not hold, or less than 80%
-    as many device events as of the step before, are left out."""
+    as many device events as of the step before, are left out; all, where a device ran and was not
+    recorded."""
     devices: list[DeviceUse] = []
     streams: list[Stream] = []
     """By device, busiest first."""

@@ -173,9 +173,9 @@ class Totals(Struct, frozen=True):
     `profiler_sync_us`."""
     backward_sync_count: Count | None
     """Syncs in the backward phase."""
-    device_wait_count: Count
+    device_wait_count: Count | None
     """Calls that make a stream wait for an event (`cudaStreamWaitEvent` and its like): the device
-    waits, the host goes on, and they are in no `sync_*`."""
+    waits, the host goes on, and they are in no `sync_*`. Null as `sync_count`."""
     queue_full_count: Count | None
     """Launches that waited for room in a device's full queue."""
     queue_full_us: Us | None
@@ -189,7 +189,7 @@ class Totals(Struct, frozen=True):
     tensor_core_unknown_us: Us | None = None
     """The part of it that may have run on tensor cores: unknown from names."""
     profiler_sync_count: Count = 0
-    """The profiler's own syncs among `sync_count`, as it starts or stops."""
+    """The profiler's own syncs among `sync_count`, as it starts or stops; 0 where that is null."""
     profiler_sync_us: Us = 0.0
     """Sum of their durations."""
     sync_waited_us: Us | None = 0.0

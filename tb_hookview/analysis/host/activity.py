@@ -304,7 +304,8 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
     Where the backward is evaluated decides: nodes of a device have a thread of their own, those of
     the CPU that which calls the backward. Where most of it was not recorded, one operator in it
     that says where it runs is proof, as preprocessing has no backward. Where calls of a device's
-    runtime were recorded, any such operator is, if none of the calls gives a device work.
+    runtime were recorded, any such operator is, if none of the calls gives a device work. Where no
+    memory of a device was allocated, operators that allocate the host's say so, too.
 
     Args:
         host: rows of a trace without device events.
@@ -322,10 +323,20 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
     if (proves & in_backward).any():
         return True
     known = called & ~in_backward
-    proven = known & host.call_tree.inside(proves)
+    proven = known & host.call_tree.inside(proves | (called & _allocates_on_host(host)))
     time = operators.self_host
     most = 0.0 if recorded else _MOST
     return bool(proven.any() and time[proven].sum() >= most * time[known].sum())
+
+
+def _allocates_on_host(host: HostRows) -> Bool:
+    """Rows in which memory of the host was allocated, where none of a device was; shape (n,)."""
+    memory = host.trace.memory
+    if (memory.device_type > _CPU_MEMORY).any():
+        return np.zeros(len(host), bool)
+    made = memory.amount > 0
+    row = innermost_at(host.call_tree, memory.thread[made], memory.time[made])
+    return mask_of(row[row >= 0], len(host))
 
 
 def _evaluates_own_forward(host: HostRows, in_backward: Bool) -> bool | None:

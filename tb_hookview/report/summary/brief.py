@@ -46,6 +46,7 @@ _NOT_NAMED = (
     "record more steps, and with_stack=True to name it"
 )
 _NOTHING = "no finding saves 0.5% of the time or more"
+_UNKNOWN = "no finding: most rules need what the device did"
 
 
 def brief_document(data: schema.ReportData, counted: schema.ReportData, more: str = "") -> Document:
@@ -60,11 +61,16 @@ def brief_document(data: schema.ReportData, counted: schema.ReportData, more: st
     findings = _findings(data)
     parts = (
         Lines(brief_lines(data), bold=VERDICT),
-        findings if findings.rows else Lines([_NOTHING]),
+        findings if findings.rows else Lines([_UNKNOWN if _lacks_device(data) else _NOTHING]),
         _headed(classes),
         Lines(_notes(data, more), tone="dim"),
     )
     return Document("Summary of a trace", parts)
+
+
+def _lacks_device(data: schema.ReportData) -> bool:
+    """Whether nothing shows what a device did, or that the model runs on the CPU."""
+    return data.device_advice is not None and data.verdict.bound == "unknown"
 
 
 def _headed(table: Table) -> Table:
@@ -80,7 +86,7 @@ def brief_lines(data: schema.ReportData) -> list[str]:
     means = data.per_step
     verdict = data.verdict
     lines = [data.trace.path, verdict.sentence, *filter(None, [verdict.unrecorded_sentence])]
-    if data.critical_path_work:
+    if data.critical_path_work and not _lacks_device(data):
         lines.append(_path(data))
     elif (means.other_us or 0.0) < (means.duration_us or 0.0):
         lines.append(host_line(means))

@@ -30,6 +30,8 @@ from tb_hookview.trace import EventCategory
 
 def breakdown_rows(selection: Selection, breakdown: Breakdown) -> list[schema.Breakdown]:
     """One row per selected step whose device events are in the trace, in order."""
+    if selection.analysis.device_unseen:
+        return []
     names, window = selection.analysis.steps.name, breakdown.window
     return [
         schema.Breakdown(

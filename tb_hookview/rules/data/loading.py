@@ -33,7 +33,8 @@ LOADER_SINGLE_PROCESS = Rule(
     family="data-loading",
     title="Data loading runs in the main process",
     description="Over 5% of a step in a DataLoader without workers "
-    "(_SingleProcessDataLoaderIter), while a device idles or where the model runs on the CPU.",
+    "(_SingleProcessDataLoaderIter), while a device idles, where the model runs on the CPU, or "
+    "where no device was recorded.",
     fix="Set num_workers above 0, so that batches are made while the model runs, and "
     "pin_memory=True. Keep CUDA out of the workers. Decode or tokenize once, ahead of the run.",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
@@ -56,8 +57,8 @@ LOADER_WAIT = Rule(
     id="loader-wait",
     family="data-loading",
     title="The main process waits for DataLoader workers",
-    description="Over 5% of a step in a DataLoader with workers, while a device idles or where "
-    "the model runs on the CPU.",
+    description="Over 5% of a step in a DataLoader with workers, while a device idles, where the "
+    "model runs on the CPU, or where no device was recorded.",
     fix="Raise num_workers (begin near the number of cores for each device), prefetch_factor, and "
     "set persistent_workers=True. Decode and augment on the device, or transform whole batches. "
     "Return less from the workers. Train on one cached batch to measure what could be gained.",

@@ -351,7 +351,8 @@ _ONE_BATCH = (
 def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     """Yield one occurrence if loaders with (or without) workers make a device, or the CPU, wait.
 
-    Where the model runs on the CPU, all time in the loader is taken from it.
+    Where the model runs on the CPU, all time in the loader is taken from it. Where the trace shows
+    neither, its cost is unknown.
     """
     loading = (context.host.role == Role.DATA) & context.rows.counted
     if not loading.any():
@@ -360,8 +361,8 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     rows = np.flatnonzero(loading)
     held = context.steps.us_per_step(context.call_tree.duration[rows].sum())
     gaps = context.gaps.at(loading, Cause.DATA_LOADING)
-    on_host = context.on_host
-    if not (len(gaps) or on_host) or held <= SHARE * context.steps.measured_us:
+    on_host, unseen = context.on_host, context.steps.idle_us is None
+    if not (len(gaps) or on_host or unseen) or held <= SHARE * context.steps.measured_us:
         return
     once = not (single or context.steps.marked or len(rows) > 1)
     took = context.call_tree.duration[rows] / 1000
@@ -375,6 +376,7 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
         examples=context.call_tree.start[rows],
         claims_gain=not once,
         caveats=(_ONE_BATCH,) if once else (),
+        latent="" if on_host else "how long a device waited for it is not in this trace",
     )
 
 

@@ -110,11 +110,14 @@ def _longest(context: Context, gaps: GapIndex) -> str:
 
 def _queue(context: Context) -> str:
     """Phrase of the queue that launches find; "" where it is only empty at times."""
-    depth = round(median(_depths(context)))
+    depths = _depths(context)
+    depth = round(median(depths))
     if depth > _SHALLOW:
         return ""
     most = f"at most {format_count(depth, 'device event')}" if depth else "no device event"
-    return f"; half of all launches found {most} in the queue"
+    share = float((depths <= depth).mean())
+    part = "all" if share == 1 else f"{share:.0%} of all"
+    return f"; {part} launches found {most} in the queue"
 
 
 def _depths(context: Context) -> Int:
