@@ -165,8 +165,7 @@ def _operators(context: Context, found: DeviceEventIndex) -> str:
     """The operators of some kernels (rows of device events), most expensive first."""
     work = context.analysis.device_events
     operator = context.rows.operator_of(work.launch[found])
-    string = np.where(operator >= 0, context.host.string[operator], -1)
-    rows, place = unique_inverse(string)
+    rows, place = unique_inverse(lookup(context.host.string, operator))
     time = np.bincount(place, weights=work.duration[found])
     texts = context.analysis.trace.strings
     names = [texts[int(rows[i])] if rows[i] >= 0 else "no operator" for i in np.argsort(-time)]
