@@ -81,6 +81,28 @@ def tf32_speedup(context: Context) -> tuple[float, str]:
     return ratio, ", as the peaks of the device do" if ratio < _FASTER else ""
 
 
+# Products that are short because they are small, whatever they are computed in.
+
+
+_FLOPS_PER_NS = 180
+"""Of one multiprocessor of an A100 in float32, the slowest of NVIDIA's with tensor cores."""
+_BYTES_PER_NS = 300
+"""Of an L4, the least of those in `peaks.json`."""
+_SMALL = 0.1
+
+
+def too_small(context: Context) -> Bool:
+    """Kernels that a single multiprocessor could compute in a tenth of their time, shape (d,).
+
+    They take what a launch takes, in any precision. Kernels that move much, or whose FLOPs the
+    trace does not show, are not among them.
+    """
+    work = context.analysis.device_work
+    least = np.maximum(work.flops / _FLOPS_PER_NS, work.bytes / _BYTES_PER_NS)
+    small = least < _SMALL * context.analysis.device_events.duration
+    return np.asarray((work.flops > 0) & small)
+
+
 # Kernels that compute in float64 or float32, by their names.
 
 

@@ -29,6 +29,7 @@ from tb_hookview.rules.evidence.devices import (
     products_of,
     shaped_so,
     tf32_speedup,
+    too_small,
 )
 from tb_hookview.rules.evidence.host import Inputs, inputs_of, types_with, units, with_inputs
 
@@ -202,7 +203,7 @@ def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
     if not all_have_tf32(context):
         return
     asked = _of_products(context) & context.device_events.counted
-    found = asked & float32_products(context)
+    found = asked & float32_products(context) & ~too_small(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     faster, known = tf32_speedup(context)
     enabled = (asked & in_tf32(context)).any()
@@ -252,7 +253,8 @@ TF32_DISABLED = Rule(
     description="Operators of matrix products, CUDA graphs or launches in no operator run "
     "kernels of float32 without tensor cores (sgemm, f32f32) in 1% of device work or more, and "
     "none in TF32, on NVIDIA devices of compute capability 8.0 or more whose peak in TF32 is not "
-    "that in float32, as GeForce's are. (Convolutions use TF32 by default.)",
+    "that in float32, as GeForce's are. Kernels too small to gain (see tensor-cores-unused) do not "
+    "count. (Convolutions use TF32 by default.)",
     fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '
     "run under torch.autocast with bfloat16.",
     reference="CUDA semantics, TensorFloat-32; pattern matcher FP32MatMul",
@@ -294,7 +296,7 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
     unknown = us_per_step(able & (cores < 0))
     if unknown > _UNKNOWN * us_per_step(able):
         return
-    able &= (cores == 0) & ~in_float64(context)
+    able &= (cores == 0) & ~in_float64(context) & ~too_small(context)
     faster, fix = _FASTER, ""
     tf32 = us_per_step(context.device_events.counted & in_tf32(context))
     if all_have_tf32(context) and tf32_speedup(context)[0] > 1:
@@ -360,7 +362,8 @@ TENSOR_CORES_UNUSED = Rule(
     "products, convolutions or attention without them in 5% of device work or more; none of "
     "their kernels on tensor cores by its name (attention in float32 aside, and TF32 in less than "
     "half of the time), and no more than a tenth of their time in kernels whose names leave that "
-    "unknown.",
+    "unknown. Kernels that a single multiprocessor could compute in a tenth of their time (180 "
+    "GFLOP/s), with operands and results moved in as little (300 GB/s), do not count.",
     fix="Run forward and loss, not the backward, under torch.autocast with bfloat16; before Ampere "
     "(V100, T4) with float16 and a GradScaler. Keep sizes multiples of 8. Lower precision halves "
     "copies and activations as well.",

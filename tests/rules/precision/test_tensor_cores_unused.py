@@ -182,3 +182,21 @@ def test_convolutions_without_tf32_on_a_device_that_has_it(tmp_path: Path) -> No
     assert finding.cost_us_per_step == pytest.approx(12)
     assert finding.gain_bound_us_per_step == pytest.approx(12 * 2 / 3)
     assert "torch.backends.cudnn.allow_tf32" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns", "fires"),
+    [
+        pytest.param(100, 10, 10, False, id="20,000 FLOPs, 0.11 us of one multiprocessor"),
+        pytest.param(100, 10, 100, True, id="200,000 FLOPs, 1.1 us of one"),
+        pytest.param(1 << 15, 1, 1, True, id="65,536 FLOPs that read and write 262 kB"),
+    ],
+)
+def test_products_that_take_what_a_launch_takes(
+    tmp_path: Path, rows: int, inner: int, columns: int, fires: bool
+) -> None:
+    some = operators([SINGLE] * 3)
+    shapes = [[rows, inner], [inner, columns]]
+    for row in some[::3]:
+        row["args"] |= {"Input Dims": shapes, "Input type": ["float", "float"]}
+    assert (RULE in findings(tmp_path, some, deviceProperties=V100)) == fires

@@ -20,6 +20,13 @@ def test_products_in_float32(tmp_path: Path) -> None:
     assert finding.gain_bound_us_per_step == pytest.approx(8)
 
 
+def test_products_that_take_what_a_launch_takes(tmp_path: Path) -> None:
+    some = operators([("aten::mm", SINGLE[1])] * 3)
+    for each in some[::3]:
+        each["args"] |= {"Input Dims": [[100, 10], [10, 10]], "Input type": ["float", "float"]}
+    assert RULE not in findings(tmp_path, some, deviceProperties=A100)
+
+
 XMMA = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_ffma_execute_kernel__5x_cublas"
 
 
