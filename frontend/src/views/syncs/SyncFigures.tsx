@@ -112,7 +112,7 @@ function Allocations({ report }: { report: ReportData }): ReactElement {
 
 /** What resembles a sync and is not one; times in microseconds, null where it is not known. */
 interface OtherStallTotals {
-  deviceWaits: number;
+  deviceWaits: number | null;
   queueFull: number | null;
   queueFullUs: number | null;
   /** Calls that allocate or free memory. */
