@@ -188,7 +188,7 @@ class _Account:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._charged = np.zeros(len(context.analysis.gaps), bool)
-        self._left = context.analysis.device_events.duration.copy()
+        self._left = context.analysis.device_events.duration - context.analysis.preempted
         self._host: dict[int, TimeSet] = {}
 
     def charge(self, occurrence: Occurrence) -> Charge:

@@ -88,7 +88,9 @@ _PRODUCT = re.compile(r"(?<![a-z])dgemm|d884gemm|f64f64|-dtype_Double")
 _IN_PRODUCT = ("gemm", "f64f64", "dtype_Double")
 _LAMBDA = re.compile(r"\{lambda\(([^()]*)\)")
 _PARAMETERS = re.compile(r"\([^()]*(?:\)|$)")
-_DOUBLE = re.compile(r"(?<!optional)(?<!vector)(?<!Array)(?<!ArrayRef)<double[,>]")
+_DOUBLE = re.compile(
+    r"(?<!optional)(?<!vector)(?<!Array)(?<!ArrayRef)<double[,>]|\bcusparse::.*(?<= )double[,>]"
+)
 _FLOAT32 = r"sgemm(?<![a-z]sgemm)(?<!16_sgemm)|xmma_gemm_f32f32_f32f32_f32_"
 """Ampere's names, CUTLASS's and older ones; and those of cuBLAS on Hopper and later."""
 _TF32 = r"tf32|nvjet_(sm\d+_)?sss_|s1688gemm(?<!16_s1688gemm)(?!_b?fp?16)"
@@ -100,8 +102,9 @@ _CACHED = 4096
 def names_float64(name: str) -> bool:
     """Whether a kernel computes in float64, by its name.
 
-    Its type is the first argument of a template (`CUDAFunctor_add<double>`), or that of the
-    function it calls for each value (`{lambda(double)#1}`). Parameters of functions around it are
+    Its type is the first argument of a template (`CUDAFunctor_add<double>`), of cuSPARSE any
+    (`csrmv_v3_kernel<false, int, int, double>`), or that of the function it calls for each value
+    (`{lambda(double)#1}`). Parameters of functions around it are
     numbers of the host: `nan_to_num_kernel_cuda(at::TensorIteratorBase&, c10::optional<double>)`.
     """
     if any(word in name for word in _IN_PRODUCT) and _PRODUCT.search(name):
@@ -145,11 +148,11 @@ def of_convolutions(context: Context) -> Bool:
 
 
 _LOADS_LITTLE = (
-    r"cutlass\w*_(wmma_)?tensorop\w*gemm\w*_align[12](?![0-9])"
+    r"cutlass\w*_(wmma_)?tensorop\w*(?<![dz]884)gemm\w*_align[12](?![0-9])"
     r"|cutlass\w*_(wmma_)?tensorop_(f16|bf16|h16816|h1688|h884)\w*gemm\w*_align4(?![0-9])"
 )
 """The number after `align` is how many values are loaded at once; 16 bytes hold 4 of float32 (and
-TF32), 8 of half precision."""
+TF32), 8 of half precision. In float64 tensor cores take one at a time, so no size is odd."""
 _FIRST = {"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::baddbmm": 1}
 """Place of the first matrix among the inputs of a product."""
 _HALF = ("c10::Half", "c10::BFloat16")
@@ -193,11 +196,15 @@ def misaligned(context: Context) -> Bool:
 
 
 def named_so(context: Context) -> Bool:
-    """Those of them whose names say so."""
+    """Those of them whose names say so.
+
+    A convolution of 1 x 1 runs such kernels, too, but its sizes are channels and pixels.
+    """
     return (
         context.device_events.matching(_LOADS_LITTLE, "cutlass")
         & context.device_events.of_kinds("matrix")
         & context.device_events.counted
+        & ~of_convolutions(context)
     )
 
 

@@ -12,7 +12,7 @@ from tb_hookview.analysis.flops.peaks import name_of, peaks_of
 from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.arrays.joins import mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, DeviceEventIndex
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -30,7 +30,7 @@ from tb_hookview.rules.evidence.devices import (
     shaped_so,
     tf32_speedup,
 )
-from tb_hookview.rules.evidence.host import Inputs, types_with, units, with_inputs
+from tb_hookview.rules.evidence.host import Inputs, inputs_of, types_with, units, with_inputs
 
 # Kernels that compute in double precision.
 
@@ -165,8 +165,7 @@ def _operators(context: Context, found: DeviceEventIndex) -> str:
     """The operators of some kernels (rows of device events), most expensive first."""
     work = context.analysis.device_events
     operator = context.rows.operator_of(work.launch[found])
-    string = np.where(operator >= 0, context.host.string[operator], -1)
-    rows, place = unique_inverse(string)
+    rows, place = unique_inverse(lookup(context.host.string, operator))
     time = np.bincount(place, weights=work.duration[found])
     texts = context.analysis.trace.strings
     names = [texts[int(rows[i])] if rows[i] >= 0 else "no operator" for i in np.argsort(-time)]
@@ -416,10 +415,17 @@ def _sizes(context: Context, found: Bool) -> str:
         f"{phrase}: {format_us(context.steps.us_per_step(each))}"
         for phrase, each in time.most_common(_LISTED)
     ]
-    unknown = context.device_events.us_per_step(found) - known
+    kernels = kernels[~_recorded(context, operator)]
+    unknown = context.steps.us_per_step(events.duration[kernels].sum())
     if unknown > known:
         listed.append(f"the trace has no shapes for {format_us(unknown)} of it")
     return "".join(f"; {phrase}" for phrase in listed)
+
+
+def _recorded(context: Context, operators: TreeRow) -> Bool:
+    """Whether the trace has the inputs of each of some operators of torch (-1 for none)."""
+    of_torch = lookup(context.rows.beginning("aten::"), operators) == 1
+    return np.asarray(of_torch & (inputs_of(context, operators)[1] >= 0))
 
 
 def _phrase(product: Product, kernel: str) -> str:
@@ -435,9 +441,9 @@ MATMUL_MISALIGNED = Rule(
     family="precision",
     title="Matrix product sizes are not aligned for tensor cores",
     description="Kernels of matrix products on tensor cores with align1 or align2 in their names "
-    "(in half precision align4 as well), or products in half precision on NVIDIA devices whose "
-    "result has rows of a length that 8 does not divide, in 1% of device work or more. Those of "
-    "attention by its parts are in attention-unfused.",
+    "(in half precision align4 as well; float64 apart), or products in half precision on NVIDIA "
+    "devices whose result has rows of a length that 8 does not divide, in 1% of device work or "
+    "more. Convolutions do not count. Those of attention by its parts are in attention-unfused.",
     fix="Pad the odd size to a multiple of 8 (better 64), of 4 for TF32. Columns and inner sizes "
     "of a layer's forward are features: vocabulary, classes, hidden sizes. Rows, and sizes of "
     "batched products, come from the data: pad or pack sequences, and drop the last odd batch "

@@ -16,6 +16,7 @@ from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import Direction
+from tb_hookview.rules.evidence.devices import all_have_tf32
 from tb_hookview.schema import Phase
 from tb_hookview.trace import EventCategory
 
@@ -246,17 +247,30 @@ def _checked(context: Context) -> Bool:
     return (check >= 0) & (lookup(call_tree.start, check) > lookup(call_tree.start, step))
 
 
+_FUSED = (
+    "Use a fused=True optimizer, which takes the overflow flag and the scale as device tensors. "
+    "Do not call get_scale() every step."
+)
+_IN_BF16 = "Train in bf16, which needs no scaler. Where float16 must stay: "
+
+
+def _find_grad_scaler(context: Context) -> Iterator[Occurrence]:
+    syncs = context.explained_by(SYNC_GRAD_SCALER)
+    fix = f"{_IN_BF16}{_FUSED}" if all_have_tf32(context) else ""  # tensor cores got both at once
+    return by_place(context, syncs, caveats=(_AS_RECORDED,), fix=fix)
+
+
 SYNC_GRAD_SCALER = Rule(
     id="sync-grad-scaler",
     family="sync",
     title="GradScaler syncs to check for overflowed gradients",
     description="The last aten::item between aten::_amp_foreach_non_finite_check_and_unscale_ and "
     "Optimizer.step, or aten::_amp_update_scale_ where the step is skipped.",
-    fix="Train in bf16, which needs no scaler, or use a fused=True optimizer, which takes the "
-    "overflow flag and the scale as device tensors. Do not call get_scale() every step.",
+    fix=f"{_FUSED} Or train in bf16, which needs no scaler, where the device has tensor cores for "
+    "it: NVIDIA's from Ampere (A100) on, not V100 or T4.",
     reference="PyTorch issue 80167; accelerate issue 1714",
     explains=_explains_grad_scaler,
-    caveats=(_AS_RECORDED,),
+    find=_find_grad_scaler,
 )
 
 

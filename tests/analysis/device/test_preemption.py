@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import grid
+import numpy as np
 import pytest
 from rules.eager import A100, findings, operators
 
+from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
+from tb_hookview.rules.engine import cost_accounting
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 PRODUCT = ("aten::mm", "ampere_sgemm_128x64_nn")
 SHAPES = [[64, 64], [64, 64]]
@@ -80,3 +85,15 @@ def test_the_cost_of_a_finding_is_without_it(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, rows, deviceProperties=A100)["tf32-disabled"]
     assert finding.cost_us_per_step == pytest.approx(12 * 50)
     assert "300 us of that time are not in the cost" in finding.evidence
+
+
+def test_it_is_left_to_no_other_finding(tmp_path: Path) -> None:
+    analysis = load(grid.write(tmp_path / "t.json", products([50] * 11 + [350])))
+    every = np.arange(12)
+    rules = tuple(
+        Rule(name, "host", "", "", "", "", find=lambda _: [Occurrence("", "", wasted=every)])
+        for name in ("first", "second")
+    )
+    first, *others = cost_accounting.findings(Context(select(analysis, None), rules))
+    assert (first.finding.rule, first.finding.cost_us_per_step) == ("first", 12 * 50)
+    assert not others

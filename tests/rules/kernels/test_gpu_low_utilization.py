@@ -66,14 +66,21 @@ def test_code_that_a_launch_loads_is_set_up(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, some, steps)
 
 
-@pytest.mark.parametrize("last", ["cudaMalloc", "cudaFree"])
-def test_a_caching_allocator_that_grows_is_set_up(tmp_path: Path, last: str) -> None:
-    """Where memory is freed in the trace, too, it may recur."""
+@pytest.mark.parametrize(
+    ("last", "length", "fires"),
+    [
+        pytest.param("cudaMalloc", 640, False, id="it only grows"),
+        pytest.param("cudaFree", 640, True, id="memory is freed in the trace, too: it may recur"),
+        pytest.param("cudaFree", 4, False, id="a library that starts frees nothing"),
+    ],
+)
+def test_a_caching_allocator_that_grows_is_set_up(
+    tmp_path: Path, last: str, length: float, fires: bool
+) -> None:
     rows = [each for n in range(4) for each in operators(ADDS, start=1000 + 900 * n, kernel=18)]
-    calls = ["cudaMalloc", "cudaMalloc", last]
-    rows += [row("cuda_runtime", name, 1250 + 900 * n, 640) for n, name in enumerate(calls)]
-    found = findings(tmp_path, rows)
-    assert (RULE in found) == (last == "cudaFree")
+    calls = [("cudaMalloc", 640), ("cudaMalloc", 640), (last, length)]
+    rows += [row("cuda_runtime", name, 1250 + 900 * n, us) for n, (name, us) in enumerate(calls)]
+    assert (RULE in findings(tmp_path, rows)) == fires
 
 
 def test_idle_time_although_work_is_queued(tmp_path: Path) -> None:

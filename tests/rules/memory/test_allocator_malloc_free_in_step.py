@@ -38,7 +38,7 @@ NAMES = {
     **{f"s{n}": f"ProfilerStep#{n}" for n in range(1, 5)},
     "go": "cudaLaunchKernel",
     "get": "cudaMalloc",
-    "put": "cudaFree",
+    "put": "cuMemUnmap",
     "oth": "cudaGetDevice",
     "first": "aten::mm",
     "work": "aten::mm",

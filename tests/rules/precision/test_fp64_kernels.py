@@ -9,7 +9,7 @@ import pytest
 from rules.cpu import findings as on_cpu
 from rules.cpu import node, operator, step
 from rules.diagnosed import Diagnosed
-from rules.eager import ADD, findings, operators
+from rules.eager import A100, ADD, findings, operators
 from support.loaded import loaded
 
 from tb_hookview.rules.evidence.devices import names_float64
@@ -17,6 +17,7 @@ from tb_hookview.rules.evidence.devices import names_float64
 RULE = "fp64-kernels"
 COPIES = "void at::native::direct_copy_kernel_cuda"
 DOUBLE = ADD.replace("float", "double")
+D884 = "void cutlass::Kernel<cutlass_80_tensorop_d884gemm_32x32_16x5_tn_align1>"
 
 
 @pytest.mark.parametrize("kernel", [DOUBLE, "void gemm::volta_dgemm_64x64_nn", "ampere_dgemm_64"])
@@ -24,6 +25,15 @@ def test_a_kernel_in_double(tmp_path: Path, kernel: str) -> None:
     (finding,) = findings(tmp_path, operators([("aten::add", kernel)]))[RULE]
     assert "aten::add" in finding.evidence
     assert finding.gain_bound_us_per_step == pytest.approx((finding.cost_us_per_step or 0) / 2)
+
+
+@pytest.mark.parametrize("kernel", [DOUBLE, D884])
+def test_a_trace_without_host_rows(tmp_path: Path, kernel: str) -> None:
+    rows = [row for row in operators([("", kernel)] * 3) if row["cat"] == "kernel"]
+    found = findings(tmp_path, rows, deviceProperties=A100)
+    (finding,) = found[RULE]
+    assert finding.evidence == "12.0 us (100.0% of device work) in no operator"
+    assert "matmul-misaligned" not in found
 
 
 @pytest.mark.parametrize(
@@ -44,6 +54,10 @@ NORMAL = (
     "void at::native::(anonymous namespace)::distribution_elementwise_grid_stride_kernel<TYPE, 4, "
     "normal_kernel<at::CUDAGeneratorImpl*>(at::TensorBase const&, std::vector<double>, double)>"
 )
+SPARSE = (
+    "void cusparse::csrmv_v3_kernel<false, int, int, TYPE, TYPE, TYPE, TYPE, void>"
+    "(cusparse::KernelCoeffs<TYPE>, int const*, TYPE const*, double*)"
+)
 CUT = (
     "void vectorized_elementwise_kernel<4, nan_to_num_kernel_cuda(c10::optional<double>, c10::opti"
 )
@@ -63,6 +77,8 @@ CUT = (
         pytest.param("void f<c10::complex<double> >(int)", True, id="complex numbers"),
         pytest.param("void f<4, {lambda(float, double)#1}>", False, id="a second argument"),
         pytest.param("log2-dtype_Double", True, id="another vendor's"),
+        pytest.param(SPARSE.replace("TYPE", "double"), True, id="any argument of cuSPARSE"),
+        pytest.param(SPARSE.replace("TYPE", "float"), False, id="cuSPARSE, by its arguments"),
         pytest.param("reduce_kernel<512, 1, ReduceOp<float, MeanOps<float, double> > >", False),
     ],
 )

@@ -90,3 +90,17 @@ def test_shapes_that_were_not_recorded(tmp_path: Path) -> None:
     kernel = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_nn_align1>"
     (finding,) = findings(tmp_path, operators([("aten::mm", kernel)]))[RULE]
     assert "the trace has no shapes for 4.00 us of it" in finding.evidence
+
+
+def test_shapes_of_another_operator_are_in_the_trace(tmp_path: Path) -> None:
+    kernel = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_nn_align1>"
+    some = operators([("aten::linear", kernel)])
+    some[0]["args"] |= {"Input Dims": [[64, 647], [32, 647]], "Input type": ["float", "float"]}
+    (finding,) = findings(tmp_path, some)[RULE]
+    assert "no shapes" not in finding.evidence
+
+
+@pytest.mark.parametrize("operator", ["aten::cudnn_convolution", "aten::convolution_backward"])
+def test_a_convolution_of_1_by_1_has_no_size_to_pad(tmp_path: Path, operator: str) -> None:
+    kernel = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_nn_align1>"
+    assert RULE not in findings(tmp_path, operators([(operator, kernel)]))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from rules.drawn import causes, findings
 
 NAMES = {
@@ -11,24 +13,37 @@ NAMES = {
     "check": "aten::_amp_foreach_non_finite_check_and_unscale_",
     "update": "aten::_amp_update_scale_",
 }
+READ = """
+    main ops   [check        ] [aten::item      ]
+    main notes                                    [step                ]
+    main ops                                        [aten::addcdiv_ ]
+    main calls [launch corr=1]  [wait          ]     [launch corr=7]
+    gpu  kernel        [k corr=1  ]                       [k corr=7]
+    """
 
 
 def test_the_read_of_the_overflow_flag_after_the_check(tmp_path: Path) -> None:
-    found = findings(
-        tmp_path,
-        """
-        main ops   [check        ] [aten::item      ]
-        main notes                                    [step                ]
-        main ops                                        [aten::addcdiv_ ]
-        main calls [launch corr=1]  [wait          ]     [launch corr=7]
-        gpu  kernel        [k corr=1  ]                       [k corr=7]
-        """,
-        NAMES,
-    )
+    found = findings(tmp_path, READ, NAMES)
     (finding,) = found["sync-grad-scaler"]
     assert finding.count == 1
     assert finding.caveats[0].startswith("The saving is of the wait alone")
     assert found.rules == {"sync-grad-scaler"}
+
+
+@pytest.mark.parametrize(
+    ("device", "begins"),
+    [
+        ({"name": "NVIDIA A100-SXM4-40GB"}, "Train in bf16"),
+        ({"name": "Tesla T4", "computeMajor": 7, "computeMinor": 5}, "Use a fused=True optimizer"),
+        ({"name": "Tesla V100-SXM2-16GB"}, "Use a fused=True optimizer"),
+    ],
+)
+def test_bf16_comes_first_where_the_device_has_tensor_cores_for_it(
+    tmp_path: Path, device: dict[str, Any], begins: str
+) -> None:
+    found = findings(tmp_path, READ, NAMES, deviceProperties=[{"id": 0, **device}])
+    (finding,) = found["sync-grad-scaler"]
+    assert finding.fix.startswith(begins)
 
 
 def test_the_same_with_clipping_in_between(tmp_path: Path) -> None:
