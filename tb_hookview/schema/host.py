@@ -80,8 +80,8 @@ class Thread(Struct, frozen=True):
     `other`."""
     busy_us: Us
     """Time in which any operator, annotation (no step's), call of a module (also by its Python
-    frame) or of the device's runtime was open on it; of a selection of steps, clipped to them. Other
-    Python is not in it: the frame of a thread's loop is open all the time."""
+    frame) or of the device's runtime was open on it; of a selection of steps, clipped to them.
+    Other Python is not in it: the frame of a thread's loop is open all the time."""
     by_phase: TimeByPhase
     """`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it."""
     blocked_us: Us | None

@@ -166,8 +166,8 @@ class Totals(Struct, frozen=True):
     """Device time of work launched in the optimizer phase, zeroing of gradients included. Null too
     where no optimizer is marked, as `steps[].optimizer_us`."""
     sync_count: Count | None
-    """Syncs, the profiler's own included. Null, as all of syncs, where a device ran and no call of
-    its runtime was recorded."""
+    """Syncs, the profiler's own included. Null, as all of syncs, where no call of a device's
+    runtime was recorded, unless the model ran on the CPU."""
     sync_blocked_us: Us | None
     """Sum of their durations. The time that the program was blocked is this less
     `profiler_sync_us`."""

@@ -154,7 +154,8 @@ def check_side(comparison: Comparison, side: str, report: ReportData) -> None:
     assert sum(of(pair) or 0 for pair in comparison.phases_us.values()) == pytest.approx(step)
     syncs = own_syncs(report.syncs)
     blocked = sum(sync.duration_us for sync in syncs) / steps
-    assert of(comparison.sync_blocked_us) == pytest.approx(blocked, abs=NEAR)
+    known = report.totals.sync_count is not None
+    assert of(comparison.sync_blocked_us) == (pytest.approx(blocked, abs=NEAR) if known else None)
     assert total(comparison.sync_sites, "blocked_us") == pytest.approx(blocked, abs=NEAR)
     assert total(comparison.sync_sites, "count") == pytest.approx(len(syncs) / steps)
     modules = total(comparison.modules, "backward_us")
@@ -174,7 +175,8 @@ def test_what_changed_is_the_sum_of_its_parts(pairs: list[tuple[ReportData, Repo
     for base, other in pairs:
         comparison = compare(base, other)
         parts = sum(row.blocked_us.change or 0.0 for row in comparison.sync_sites)
-        assert parts == pytest.approx(comparison.sync_blocked_us.change, abs=NEAR)
+        change = comparison.sync_blocked_us.change
+        assert change is None or parts == pytest.approx(change, abs=NEAR)
 
 
 def test_without_a_device_its_numbers_are_not_known(reports: dict[str, ReportData]) -> None:

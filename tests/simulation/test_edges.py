@@ -296,19 +296,63 @@ def test_an_event_on_a_clock_that_is_early_waits_for_its_launch(lead: int, tmp_p
     assert simulator.step(scaled(simulator.analysis, {"host": 0.0})) == alone.device_side
 
 
-def test_the_engine_sleeps_until_main_calls_it(tmp_path: Path) -> None:
-    """However little of the time until main goes on its work fills."""
-    events = drawn.events(ENGINE)
+def engine(folder: Path, picture: str) -> Simulator:
+    """Simulator of a picture in which each `l` launches the `k` of its place."""
+    events = drawn.events(picture)
     for name in ("l", "k"):
         for number, event in enumerate(e for e in events if e["name"] == name):
             event["args"]["correlation"] = number
             event["name"] = {"l": "cudaLaunchKernel"}.get(name, name)
-    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", events)), None))
+    return Simulator(Selection(load(grid.write(folder / "t.json", events)), None))
+
+
+def test_the_engine_sleeps_until_main_calls_it(tmp_path: Path) -> None:
+    """However little of the time until main goes on its work fills."""
+    simulator = engine(tmp_path, ENGINE)
     edges = simulator.graph.edges
     assert edges.of(EdgeKind.HANDOVER).sum() == 4, "to the engine and back, twice"
     assert edges.lag[edges.of(EdgeKind.HOST)].max() < 2000 * 1000, "no sleep is work"
     step = simulator.step(scaled(simulator.analysis, {"data": 0.0})) / 1000
     assert step == (2200 + 5100 - 1600) / 2
+
+
+LAST_BACKWARD = """
+    main     notes [part ][{after}]
+    main     ops   [fwd  ]
+    main     calls [l]
+    autograd ops           [eval           ] [eval              ]
+    autograd calls                       [l]  [l]
+    gpu      kernel [k ]                    [k] [k]
+"""
+"""Of a backward pass of 3,900 us main shows nothing more than its end, if that."""
+
+
+@pytest.mark.parametrize("after", ["", "part" + " " * 34, "part" + " " * 38])
+def test_the_engine_may_end_the_step(after: str, tmp_path: Path) -> None:
+    """Main sleeps through it, whether the last moment is an annotation's end or the engine's."""
+    simulator = engine(tmp_path, LAST_BACKWARD.replace("[{after}]", f"[{after}]" if after else ""))
+    edges, nodes = simulator.graph.edges, simulator.graph.nodes
+    assert edges.of(EdgeKind.HANDOVER).sum() == 2, "to the engine and back"
+    assert not simulator.graph.pause[nodes.event < 0].any()
+    assert edges.lag[edges.of(EdgeKind.HOST)].max() < 2700 * 1000, "no sleep is work"
+    assert simulator.unchanged.step == simulator.recorded.step
+
+
+TWO_BACKWARDS = """
+    main     notes [s0                                         ]
+    main     notes  [part                ]
+    main     ops    [fwd]                                   [opt]
+    autograd ops         [eval          ]  [eval          ]
+    autograd calls          [l]                  [l]
+    gpu      kernel          [k         ]         [k       ]
+"""
+
+
+def test_main_may_stop_where_it_goes_on(tmp_path: Path) -> None:
+    """Between two backward passes it only ends an annotation."""
+    simulator = engine(tmp_path, TWO_BACKWARDS)
+    assert simulator.graph.edges.of(EdgeKind.HANDOVER).sum() == 4
+    assert not simulator.graph.pause[simulator.graph.nodes.event < 0].any()
 
 
 LAGGING = """

@@ -1285,7 +1285,7 @@ export const ReportData = {
     text: "`cpu_op` and `user_annotation` rows by name, most expensive first. Steps and our recorder's marks are left out. At most 1000 rows.",
   },
   breakdown: {
-    text: "Steps in order. Steps at the end whose device work the trace does not hold, or less than 80% as many device events as of the step before, are left out.",
+    text: "Steps in order. Steps at the end whose device work the trace does not hold, or less than 80% as many device events as of the step before, are left out; all, where a device ran and was not recorded.",
   },
   streams: { text: "By device, busiest first." },
   threads: {
@@ -1689,7 +1689,7 @@ export const Thread = {
   },
   busy_us: {
     unit: "us",
-    text: "Time in which any operator, annotation (no step's), call of a module (also by its Python frame) or of the device's runtime was open on it, clipped to the selected steps. Other Python is not in it: the frame of a thread's loop is open all the time.",
+    text: "Time in which any operator, annotation (no step's), call of a module (also by its Python frame) or of the device's runtime was open on it; of a selection of steps, clipped to them. Other Python is not in it: the frame of a thread's loop is open all the time.",
   },
   by_phase: {
     unit: "us",
@@ -1764,7 +1764,7 @@ export const Totals = {
   },
   sync_count: {
     unit: "count",
-    text: "Syncs, the profiler's own included. Null, as all of syncs, where a device ran and no call of its runtime was recorded.",
+    text: "Syncs, the profiler's own included. Null, as all of syncs, where no call of a device's runtime was recorded, unless the model ran on the CPU.",
   },
   sync_blocked_us: {
     unit: "us",
@@ -1773,7 +1773,7 @@ export const Totals = {
   backward_sync_count: { unit: "count", text: "Syncs in the backward phase." },
   device_wait_count: {
     unit: "count",
-    text: "Calls that make a stream wait for an event (`cudaStreamWaitEvent` and its like): the device waits, the host goes on, and they are in no `sync_*`.",
+    text: "Calls that make a stream wait for an event (`cudaStreamWaitEvent` and its like): the device waits, the host goes on, and they are in no `sync_*`. Null as `sync_count`.",
   },
   queue_full_count: {
     unit: "count",
@@ -1795,7 +1795,7 @@ export const Totals = {
   },
   profiler_sync_count: {
     unit: "count",
-    text: "The profiler's own syncs among `sync_count`, as it starts or stops.",
+    text: "The profiler's own syncs among `sync_count`, as it starts or stops; 0 where that is null.",
   },
   profiler_sync_us: { unit: "us", text: "Sum of their durations." },
   sync_waited_us: {

@@ -1603,7 +1603,7 @@ export interface ReportData {
   kernels_omitted: KernelsOmitted | null;
   /** `cpu_op` and `user_annotation` rows by name, most expensive first. Steps and our recorder's marks are left out. At most 1000 rows. */
   operators: Operator[];
-  /** Steps in order. Steps at the end whose device work the trace does not hold, or less than 80% as many device events as of the step before, are left out. */
+  /** Steps in order. Steps at the end whose device work the trace does not hold, or less than 80% as many device events as of the step before, are left out; all, where a device ran and was not recorded. */
   breakdown: Breakdown[];
   devices: DeviceUse[];
   /** By device, busiest first. */
@@ -2121,7 +2121,7 @@ export interface Thread {
   process: string;
   /** Of the whole trace, the first of these that holds: `forward` (steps are marked on it, or forward work ran on it outside of nodes: the loop's own thread), `backward` (it evaluated nodes), `data` (a `DataLoader` annotation, or a thread that torch names as one of its loader's), `other`. */
   role: string;
-  /** Time in which any operator, annotation (no step's), call of a module (also by its Python frame) or of the device's runtime was open on it, clipped to the selected steps. Other Python is not in it: the frame of a thread's loop is open all the time. */
+  /** Time in which any operator, annotation (no step's), call of a module (also by its Python frame) or of the device's runtime was open on it; of a selection of steps, clipped to them. Other Python is not in it: the frame of a thread's loop is open all the time. */
   busy_us: number;
   /** `busy_us` by phase, as in `steps[]` but of this thread alone; sums to it. */
   by_phase: Record<string, number>;
@@ -2216,14 +2216,14 @@ export interface Totals {
   forward_device_us: number | null;
   /** Device time of work launched in the optimizer phase, zeroing of gradients included. Null too where no optimizer is marked, as `steps[].optimizer_us`. */
   optimizer_device_us: number | null;
-  /** Syncs, the profiler's own included. Null, as all of syncs, where a device ran and no call of its runtime was recorded. */
+  /** Syncs, the profiler's own included. Null, as all of syncs, where no call of a device's runtime was recorded, unless the model ran on the CPU. */
   sync_count: number | null;
   /** Sum of their durations. The time that the program was blocked is this less `profiler_sync_us`. */
   sync_blocked_us: number | null;
   /** Syncs in the backward phase. */
   backward_sync_count: number | null;
-  /** Calls that make a stream wait for an event (`cudaStreamWaitEvent` and its like): the device waits, the host goes on, and they are in no `sync_*`. */
-  device_wait_count: number;
+  /** Calls that make a stream wait for an event (`cudaStreamWaitEvent` and its like): the device waits, the host goes on, and they are in no `sync_*`. Null as `sync_count`. */
+  device_wait_count: number | null;
   /** Launches that waited for room in a device's full queue. */
   queue_full_count: number | null;
   /** Sum of their durations. */
@@ -2236,7 +2236,7 @@ export interface Totals {
   tensor_core_us: number | null;
   /** The part of it that may have run on tensor cores: unknown from names. */
   tensor_core_unknown_us: number | null;
-  /** The profiler's own syncs among `sync_count`, as it starts or stops. */
+  /** The profiler's own syncs among `sync_count`, as it starts or stops; 0 where that is null. */
   profiler_sync_count: number;
   /** Sum of their durations. */
   profiler_sync_us: number;

@@ -115,6 +115,11 @@ function modulesBadge(report: ReportData, whole: ReportData): Badge {
 
 function syncsBadge(means: ReportData, whole: ReportData): Badge {
   const report = means.per_step.chosen ? means : whole;
+  if (report.totals.sync_count === null)
+    return {
+      text: NOTHING,
+      title: "Syncs are unknown: no call of a device's runtime was recorded",
+    };
   const syncs = avoidable(report.syncs);
   const lost = syncs.reduce(
     (sum, sync) => sum + (lostIn(sync.duration_us, sync.device_idle_us) ?? 0),

@@ -195,8 +195,11 @@ def main_thread(analysis: Analysis, launches: Int) -> int:
 
 
 def find_bursts(analysis: Analysis, main: int, others: ThreadIndex, start: int, end: int) -> Bursts:
-    """Find the bursts of other threads between two moments."""
-    own = moments_of(analysis, main, start, end) if len(others) else others
+    """Find the bursts of other threads between two moments.
+
+    The last moment is one of main: where the trace shows nothing more of it, it waits until then.
+    """
+    own = np.append(moments_of(analysis, main, start, end - 1), end) if len(others) else others
     engines = threads_of(analysis, analysis.nodes.row)
     work = cache(partial(_work, analysis, main))
     found = [np.zeros((0, 8), np.int64)]
@@ -344,8 +347,9 @@ def find_collective_waits(analysis: Analysis, main: int, start: int, end: int) -
     )
 
 
-ENDS, BEGINS, LAUNCHES = 0, 1, 2
-"""Rank of points of one thread and moment: what ends; what begins, and ends of steps; launches."""
+ENDS, GOES_ON, BEGINS, LAUNCHES = 0, 1, 2, 3
+"""Rank of points of one moment: what ends; where main goes on, then where it stops; what begins,
+and ends of steps; launches."""
 
 
 class HostEvents(Struct, frozen=True):
@@ -399,7 +403,7 @@ def find_points(analysis: Analysis, window: Window) -> Points:
     """Find the points of the host: launches, syncs, ends of steps, loaders, hand-overs."""
     events = _host_events(analysis, window)
     (thread, time, rank), numbers = _numbered(_wanted(analysis, events))
-    launched, _, sync_end, stops, begins, ends, goes_on, returns = numbers[:8]
+    launched, _, sync_end, goes_on, stops, begins, ends, returns = numbers[:8]
     returned = scatter(events.slow, returns, len(events.launch))
     return Points(
         thread=thread,
@@ -427,6 +431,7 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
     others = threads[threads != main]
     slow, slow_end = _slow(analysis, launch, usual)
     ended, ends = _thread_ends(analysis, window, np.append(others, main))
+    step_end = _step_ends(analysis, window)
     return HostEvents(
         launch=launch,
         slow=slow,
@@ -434,10 +439,10 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
         usual=usual,
         sync=sync,
         loader=_loaders(analysis, window, np.append(threads, main)),
-        step_end=_step_ends(analysis, window),
+        step_end=step_end,
         thread=ended,
         thread_end=ends,
-        bursts=find_bursts(analysis, main, others, window.start, window.host_end),
+        bursts=find_bursts(analysis, main, others, window.start, int(step_end[-1])),
         collectives=find_collective_waits(analysis, main, window.start, window.host_end),
     )
 
@@ -456,14 +461,14 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[tuple[ThreadIndex, N
         (tree.thread[launch], tree.start[launch], LAUNCHES),
         (waiting, syncs.start[events.sync], BEGINS),
         (waiting, syncs.end[events.sync], ENDS),
-        (main, bursts.main_stops, ENDS),
+        (main, bursts.main_resumes, GOES_ON),
+        (main, bursts.main_stops, GOES_ON),
         (bursts.thread, bursts.start, BEGINS),
         (bursts.thread, bursts.end, ENDS),
-        (main, bursts.main_resumes, BEGINS),
         (tree.thread[slow], events.slow_end, ENDS),
         (tree.thread[loader], tree.start[loader], BEGINS),
         (tree.thread[loader], tree.end[loader], ENDS),
-        (events.thread, np.minimum(ends, step_end[-1]), ENDS),
+        (events.thread, np.minimum(ends, step_end[-1]), BEGINS),
         (waits.caller, waits.called, BEGINS),
         (waiter, waits.main_stops, ENDS),
         (waiter, waits.main_resumes, BEGINS),

@@ -335,7 +335,7 @@ def _allocates_on_host(host: HostRows) -> Bool:
     if (memory.device_type > _CPU_MEMORY).any():
         return np.zeros(len(host), bool)
     made = memory.amount > 0
-    row = innermost_at(host.call_tree, memory.thread[made], memory.time[made])
+    row = innermost_at(host.call_tree, memory.thread[made].astype(np.int64), memory.time[made])
     return mask_of(row[row >= 0], len(host))
 
 

@@ -94,7 +94,7 @@ _PARTS = {
     "forward_us": "in forward",
     "backward_us": "in backward",
     "optimizer_us": "in the optimizer",
-    "other_us": "in none of these phases",
+    "other_us": "outside of loaders, forward, backward and optimizer",
 }
 
 

@@ -282,7 +282,7 @@ def _has_odd_rows(second: int, inputs: Inputs) -> bool:
 _PRODUCTS = ("aten::matmul", "aten::bmm", "aten::baddbmm", "aten::einsum")
 _BATCHED = ("aten::bmm", "aten::baddbmm")
 """Products of batches of matrices, as those of attention are."""
-_SOFTMAX = ("aten::softmax", "aten::_softmax")
+_SOFTMAX = ("aten::softmax", "aten::_softmax", "aten::_masked_softmax")
 _BETWEEN = tuple(
     f"aten::{name}{in_place}"
     for name in (
@@ -297,7 +297,10 @@ _BETWEEN = tuple(
     )
     for in_place in ("", "_")
 )
-_FALLS_BACK = ("aten::scaled_dot_product_attention", "aten::_scaled_dot_product_attention_math")
+_FALLS_BACK = (
+    *("aten::scaled_dot_product_attention", "aten::_scaled_dot_product_attention_math"),
+    "aten::_native_multi_head_attention",
+)
 """Where no fused kernel fits, these run the parts."""
 _REACH = 16
 """Operators between the softmax and a product: scale, mask and what makes it, dropout, cast."""

@@ -118,12 +118,14 @@ ATTENTION_UNFUSED = Rule(
     family="kernels",
     title="Attention runs as separate matrix products and softmax",
     description="A batched matrix product, a softmax and a batched product in a row, with nothing "
-    "but scaling, masks, casts and dropout between them; inside scaled_dot_product_attention as "
-    "well, where it falls back to its own parts. The cost is all of that, products included; where "
-    "the model runs on the CPU with its nodes, over 3% of a step.",
+    "but scaling, masks, casts and dropout between them; inside scaled_dot_product_attention, "
+    "where it falls back to its own parts, and the fast path of nn.MultiheadAttention as well. The "
+    "cost is all of that, products included; where the model runs on the CPU with its nodes, over "
+    "3% of a step.",
     fix="Call torch.nn.functional.scaled_dot_product_attention, in float16 or bfloat16, with a "
     "head size that is supported, and is_causal=True instead of a dense mask (transformers: "
-    'attn_implementation="sdpa"). Use FlexAttention for custom masks. Its kernels also take '
+    'attn_implementation="sdpa"; nn.MultiheadAttention: need_weights=False). Use FlexAttention '
+    "for custom masks. Its kernels also take "
     "any number of tokens without a loss of alignment.",
     reference="PyTorch, scaled_dot_product_attention tutorial",
     find=_find_attention_unfused,

@@ -106,9 +106,10 @@ def with_memory_of(device: int) -> list[dict[str, Any]]:
     """A model of which only operators and memory are recorded."""
     arguments = {"Device Type": device, "Device Id": 0, "Addr": 1, "Bytes": 8}
     arguments |= {"Total Allocated": 8, "Total Reserved": 8}
-    memory = {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "s": "t", "ts": 1002}
+    memory = {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "s": "t", "ts": 1012}
     operators = grid.events("main ops [mm           ]", {"mm": "aten::mm"})
-    return [*operators, memory | {"pid": 1, "tid": 1, "args": arguments}]
+    thread = {key: operators[0][key] for key in ("pid", "tid")}
+    return [*operators, memory | thread | {"args": arguments}]
 
 
 def backward_on(thread: str) -> list[dict[str, Any]]:
@@ -129,16 +130,13 @@ def backward_on(thread: str) -> list[dict[str, Any]]:
             grid.events("main ops [cudnn]", {"cudnn": "aten::cudnn_mm"}), True, id="cuDNN"
         ),
         pytest.param(
-            grid.events("main ops [gru]", {"gru": "aten::cudnn_is_acceptable"}), False, id="GRU"
-        ),
-        pytest.param(
             [*with_memory_of(1), *grid.events("main calls [cudaMalloc]")], False, id="calls"
         ),
         pytest.param(backward_on("auto"), True, id="backward on a thread of its own"),
         pytest.param(backward_on("main"), False, id="backward on the thread that calls it"),
     ],
 )
-def test_a_device_that_is_not_recorded_leaves_waits_unknown(
+def test_what_proves_a_device_that_is_not_recorded_leaves_waits_unknown(
     tmp_path: Path, events: list[dict[str, Any]], *, unrecorded: bool
 ) -> None:
     data = build_report(load(grid.write(tmp_path / "t.json", events))).data
@@ -154,6 +152,14 @@ def test_a_device_that_is_not_recorded_leaves_waits_unknown(
     assert steps.rows[0][-1] == ("-" if unrecorded else "0 us")
     hidden = " ".join(table.hidden for table in others)
     assert ("the model ran on a device" in hidden) == unrecorded
+
+
+def test_so_does_what_proves_neither_device_nor_cpu(tmp_path: Path) -> None:
+    """A recurrent layer asks whether cuDNN may, on every device."""
+    events = grid.events("main ops [gru]", {"gru": "aten::cudnn_is_acceptable"})
+    data = build_report(load(grid.write(tmp_path / "t.json", events))).data
+    assert {row.code for row in data.trace.warnings} == {"no-forward-host"}
+    assert data.totals.sync_count is None
 
 
 def test_device_events_without_a_call_of_the_runtime_leave_waits_unknown(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_operators_of_a_device_prove_that_it_was_not_recorded(tmp_path: Path) ->
         (proven, "the model ran on a device: record it too"),
         (report(tmp_path, attends), "the model ran on a device: record it too"),
         (used, "the model ran on a device: record it too"),
-        (launches, "the device was recorded: CUPTI was not loaded"),
+        (launches, "its calls were recorded: CUPTI lacked permissions"),
     ):
         table = operator_table(data, 2)
         assert table.hidden.startswith(f"No device events, though {why}")

@@ -61,9 +61,14 @@ def test_each_loader_saves_its_own_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("devices", [["cuda:0"], ["cpu", "cuda:0"], []])
-def test_a_device_that_was_not_recorded(tmp_path: Path, devices: list[str]) -> None:
-    assert "loader-single-process" not in on_host(tmp_path, ON_HOST, devices)
+def test_the_cost_for_a_device_that_was_not_recorded_is_unknown(
+    tmp_path: Path, devices: list[str]
+) -> None:
+    (finding,) = on_host(tmp_path, ON_HOST, devices)["loader-single-process"]
+    assert (finding.cost_us_per_step, finding.gain_us_per_step) == (None, None)
+    assert "how long a device waited for it is not in this trace" in finding.evidence
 
 
-def test_a_trace_that_does_not_say_where_the_model_is(tmp_path: Path) -> None:
-    assert "loader-single-process" not in findings(tmp_path, ON_HOST, NAMES)
+def test_so_it_is_where_the_trace_does_not_show_where_the_model_is(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, ON_HOST, NAMES)["loader-single-process"]
+    assert finding.cost_us_per_step is None

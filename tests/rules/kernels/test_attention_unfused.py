@@ -43,12 +43,16 @@ def test_a_causal_mask_that_is_made_in_it(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == pytest.approx(9 * 4)
 
 
-def test_the_parts_that_scaled_dot_product_attention_falls_back_to(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("scaled_dot_product_attention", "_scaled_dot_product_attention_math"),
+        ("_transformer_encoder_layer_fwd", "_native_multi_head_attention"),
+    ],
+)
+def test_the_parts_of_an_operator_that_is_attention(names: list[str], tmp_path: Path) -> None:
     parts = operators([BMM, SCALE, SOFTMAX, BMM])
-    around = [
-        row("cpu_op", "aten::scaled_dot_product_attention", 998, 90),
-        row("cpu_op", "aten::_scaled_dot_product_attention_math", 999, 85),
-    ]
+    around = [row("cpu_op", f"aten::{name}", 998 + n, 90 - 5 * n) for n, name in enumerate(names)]
     assert findings(tmp_path, around, parts)[RULE][0].count == 1
 
 

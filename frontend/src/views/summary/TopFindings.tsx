@@ -36,7 +36,11 @@ export function TopFindings({ report }: { report: ReportData }): ReactElement {
       </header>
       {report.device_advice !== null && <p className="muted">{report.device_advice}</p>}
       {findings.length === 0 && (
-        <p className="muted">No rule found anything to change in this trace.</p>
+        <p className="muted">
+          {report.device_advice !== null && report.verdict.bound === "unknown"
+            ? "No finding: most rules need what the device did."
+            : "No rule found anything to change in this trace."}
+        </p>
       )}
       {findings.length > 0 && first.length === 0 && <p className="muted">{NOTHING}</p>}
       <ol>

@@ -23,4 +23,5 @@ test("without device events there is nothing to wait for", () => {
   expect(why({ 0: 5 })).toContain("never syncs");
   expect(why({ 0: 0 })).toContain("no device events");
   expect(why({})).toContain("no device events");
+  expect(whyNoSyncs({ totals: { ...totals, sync_count: null } })).toContain("unknown");
 });

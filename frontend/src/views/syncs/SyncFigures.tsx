@@ -28,6 +28,7 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
   const syncs = avoidable(all);
   const sum = summarizeSyncs(syncs);
   const own = all.length - syncs.length;
+  const known = report.totals.sync_count !== null;
   const whole = stepsLength(report);
   const steps = report.steps.length > 1 ? `in ${report.steps.length} steps` : "";
   const note = filtered ? "of those shown" : steps;
@@ -35,24 +36,24 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
     isHighlighted(us, whole) ? "look" : "plain";
   return (
     <dl className="figures">
-      <Figure definition={D.count} number={count(syncs.length)} note={note} />
+      <Figure definition={D.count} number={count(known ? syncs.length : null)} note={note} />
       <DurationFigure
         definition={D.blocked}
-        us={sum.blocked}
+        us={known ? sum.blocked : null}
         tone={tone(lostIn(sum.blocked, sum.idle))}
         note={note}
       />
       {report.per_step.of > 1 && (
         <DurationFigure
           definition={D.perStep}
-          us={syncsPerStep(report, syncs).blocked}
+          us={known ? syncsPerStep(report, syncs).blocked : null}
           per="/step"
           note={filtered ? "of those shown" : meansNote(report)}
         />
       )}
       <DurationFigure definition={D.idle} us={sum.idle} tone={tone(sum.idle)} note={note} />
       <DurationFigure definition={D.longest} us={syncs.length === 0 ? null : sum.longest} />
-      <Figure definition={D.backward} number={count(sum.backward)} note={note} />
+      <Figure definition={D.backward} number={count(known ? sum.backward : null)} note={note} />
       {own > 0 && (
         <DurationFigure definition={D.profiler} us={summarizeSyncs(all).blocked - sum.blocked} />
       )}
@@ -112,7 +113,7 @@ function Allocations({ report }: { report: ReportData }): ReactElement {
 
 /** What resembles a sync and is not one; times in microseconds, null where it is not known. */
 interface OtherStallTotals {
-  deviceWaits: number;
+  deviceWaits: number | null;
   queueFull: number | null;
   queueFullUs: number | null;
   /** Calls that allocate or free memory. */
@@ -134,8 +135,10 @@ export function otherStalls(report: Pick<ReportData, "totals" | "allocations">):
   };
 }
 
-/** Why there is no sync to list: none happened, or there is no device to wait for. */
+/** Why there is no sync to list: unknown, none happened, or there is no device to wait for. */
 export function whyNoSyncs({ totals }: Pick<ReportData, "totals">): string {
+  if (totals.sync_count === null)
+    return "No call of a device's runtime was recorded: whether the host waited is unknown.";
   return Object.values(totals.device_busy_us).some((us) => us > 0)
     ? "The host never syncs with the device here."
     : "There are no device events here, so there is nothing to sync with.";
