@@ -407,11 +407,7 @@ def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:
 
 def has_ddp(context: Context) -> bool:
     """Whether DistributedDataParallel marks anything in the trace."""
-    return context.any_name(_is_of_ddp)
-
-
-def _is_of_ddp(name: str) -> bool:
-    return "DistributedDataParallel" in name or "reducer::" in name
+    return context.any_name(lambda name: "DistributedDataParallel" in name or "reducer::" in name)
 
 
 def transfers_of(context: Context, rows: TreeRow) -> Bool:
