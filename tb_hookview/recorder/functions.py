@@ -35,10 +35,7 @@ _CLIPPING = {
     "_clip_grads_with_norm_": "clip_grads_with_norm_",
     "clip_grad_value_": "clip_grad_value_",
 }
-_OLD_CLIPPING = {
-    "clip_grad_norm_": "clip_grad_norm_",
-    "clip_grad_value_": "clip_grad_value_",
-}
+_OLD_CLIPPING = {"clip_grad_norm_": "clip_grad_norm_", "clip_grad_value_": "clip_grad_value_"}
 """Before torch 2.6 clipping by norm was all in one function."""
 
 FunctionPlace = tuple[type | CellType, str]

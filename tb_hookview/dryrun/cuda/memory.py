@@ -70,7 +70,7 @@ def _to_device(storage: Any, device: Any = None, non_blocking: bool = False) -> 
     untyped = _bytes(storage)
     if untyped.device.type == "cuda":
         return storage
-    whole = aten.empty([0], dtype=torch.uint8, device="cpu").set_(untyped.clone())
+    whole = aten.empty([0], dtype=torch.uint8, device="cpu").set_(_copied(untyped))
     source = aten.empty([0], dtype=torch.uint8, device="cpu").set_(untyped)
     for reason in transfer(
         len(untyped), to_device=True, non_blocking=non_blocking, pinned=is_pinned(source)
@@ -93,6 +93,10 @@ def _on_host(storage: UntypedStorage) -> torch.Tensor:
     """The bytes of a storage of the device, in the same memory."""
     whole = aten.empty([0], dtype=torch.uint8, device=storage.device).set_(storage)
     return host(whole)
+
+
+def _copied(storage: Any) -> Any:
+    return storage.clone()
 
 
 def _like(storage: Any, untyped: UntypedStorage) -> Any:

@@ -37,15 +37,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import dense_rank, first_of_each, ordinal, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import (
-    Bool,
-    Index,
-    Int,
-    Nanoseconds,
-    StepIndex,
-    TimeSet,
-    TreeRow,
-)
+from tb_hookview.arrays.types import Bool, Index, Int, Nanoseconds, StepIndex, TimeSet, TreeRow
 from tb_hookview.cache import Source
 from tb_hookview.errors import UsageError
 from tb_hookview.loading.columns import pack, unpack

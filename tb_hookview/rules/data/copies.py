@@ -165,10 +165,7 @@ def _find_h2d_pageable_blocking(context: Context) -> Iterator[Occurrence]:
     found = _repeated(context, H2D_PAGEABLE_BLOCKING)
     unknown = traffic.syncs_for(context, traffic.uploads(context, traffic.UNKNOWN))
     yield from traffic.by_place_of_copies(
-        context,
-        unique(context.syncs.copy[found & ~unknown]),
-        pinning=True,
-        fix_small=traffic.PACK,
+        context, unique(context.syncs.copy[found & ~unknown]), pinning=True, fix_small=traffic.PACK
     )
     yield from traffic.by_place_of_copies(
         context,
