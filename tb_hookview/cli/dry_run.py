@@ -152,7 +152,6 @@ class _Session:
         self._devices, self._force = devices, force
         self._run: DryRun | None = None
         self._opened = contextlib.ExitStack()
-        self._refused: HookviewError | None = None
 
     def run(
         self, script: str, arguments: tuple[str, ...], *, as_module: bool, finish: Callable[[], int]
