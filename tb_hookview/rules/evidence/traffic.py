@@ -233,11 +233,9 @@ def repeated(context: Context) -> Bool:
 
     Before it models move to the device; all count where too few copies are there for that.
     """
-    syncs, work, events = (
-        context.syncs,
-        context.analysis.device_events,
-        context.analysis.trace.events,
-    )
+    syncs = context.syncs
+    work = context.analysis.device_events
+    events = context.analysis.trace.events
     kernels = work.event[events.kind[work.event] == EventCategory.KERNEL]
     first = events.start[kernels].min(initial=np.iinfo(np.int64).max)
     before = np.count_nonzero(uploads(context, "HtoD") & (work.start < first))
