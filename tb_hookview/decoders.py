@@ -14,10 +14,7 @@ _building = Lock()
 
 
 def decoder(
-    kind: type[T],
-    dec_hook: Callable[[type, Any], Any] | None = None,
-    *,
-    strict: bool = True,
+    kind: type[T], dec_hook: Callable[[type, Any], Any] | None = None, *, strict: bool = True
 ) -> msgspec.json.Decoder[T]:
     """Return a decoder of a type; `dec_hook` makes what JSON has no word for.
 

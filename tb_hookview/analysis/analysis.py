@@ -47,13 +47,7 @@ from tb_hookview.analysis.host.library_starts import call_rows
 from tb_hookview.analysis.host.rows import HostRows, Role, roles
 from tb_hookview.analysis.host.stacks import call_tree_of
 from tb_hookview.analysis.idle.causes import find_gaps
-from tb_hookview.analysis.idle.gaps import (
-    Cause,
-    Gaps,
-    KernelLoads,
-    find_kernel_loads,
-    mostly_in,
-)
+from tb_hookview.analysis.idle.gaps import Cause, Gaps, KernelLoads, find_kernel_loads, mostly_in
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.modules.attribution import (
     Attribution,
@@ -64,12 +58,7 @@ from tb_hookview.analysis.modules.attribution import (
     compiled_modules,
 )
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules, module_sources
-from tb_hookview.analysis.phases import (
-    Phases,
-    ReplayedGraphs,
-    find_phases,
-    find_replayed_graphs,
-)
+from tb_hookview.analysis.phases import Phases, ReplayedGraphs, find_phases, find_replayed_graphs
 from tb_hookview.analysis.steps import (
     StepDeviceEvents,
     Steps,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tb_hookview.addresses.text import place, shown
+from tb_hookview.cli import BAD_INPUT
 from tb_hookview.cli.terminal import progress
 from tb_hookview.errors import HookviewError, UsageError
 from tb_hookview.formats import format_count, printable
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from tb_hookview.cache import Cache
     from tb_hookview.trace import TraceFile
 
-BAD_INPUT = 2
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 

@@ -15,12 +15,7 @@ import click
 
 from tb_hookview.after_import import after_import
 from tb_hookview.cli.options import module_option, number_option, script_arguments
-from tb_hookview.cli.script import (
-    own_traceback,
-    require_torch,
-    run_module,
-    run_script,
-)
+from tb_hookview.cli.script import own_traceback, require_torch, run_module, run_script
 from tb_hookview.errors import HookviewError, UsageError
 from tb_hookview.version import __version__
 
@@ -157,15 +152,9 @@ class _Session:
         self._devices, self._force = devices, force
         self._run: DryRun | None = None
         self._opened = contextlib.ExitStack()
-        self._refused: HookviewError | None = None
 
     def run(
-        self,
-        script: str,
-        arguments: tuple[str, ...],
-        *,
-        as_module: bool,
-        finish: Callable[[], int],
+        self, script: str, arguments: tuple[str, ...], *, as_module: bool, finish: Callable[[], int]
     ) -> None:
         """Run the script to its last step, or to its end.
 

@@ -12,6 +12,7 @@ import click
 
 from tb_hookview.addresses.text import is_address
 from tb_hookview.after_import import after_import
+from tb_hookview.cli import INTERRUPTED
 from tb_hookview.cli.options import module_option, number_option, script_arguments
 from tb_hookview.cli.script import (
     CannotRunError,
@@ -25,8 +26,6 @@ from tb_hookview.formats import printable
 
 if TYPE_CHECKING:
     from tb_hookview.recorder.auto_record import TrainingRecorder
-
-INTERRUPTED = 130
 
 
 class _Folder(click.Path):
@@ -52,8 +51,7 @@ def _parse_ranks(
 
 
 @click.command(
-    short_help="Record a training script.",
-    context_settings={"allow_interspersed_args": False},
+    short_help="Record a training script.", context_settings={"allow_interspersed_args": False}
 )
 @module_option
 @click.option(
@@ -65,10 +63,7 @@ def _parse_ranks(
 @number_option("--warmup", 1, "Steps recorded and discarded, while the profiler warms up.")
 @number_option("--active", 3, "Steps to record.")
 @number_option(
-    "--repeat",
-    1,
-    "Number of recordings, one file each; 0 repeats until the script ends.",
-    least=0,
+    "--repeat", 1, "Number of recordings, one file each; 0 repeats until the script ends.", least=0
 )
 @click.option(
     "--markers",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -261,7 +261,8 @@ def _memory_change(
     device: str, left: dict[str, list[MemoryPeak]], right: dict[str, list[MemoryPeak]]
 ) -> MemoryChange:
     sides = before, after = left.get(device), right.get(device)
-    allocated, reserved = (pair(*map(of, sides)) for of in (_allocated, _reserved))
+    allocated = pair(*(_most(row.allocated_bytes for row in rows or ()) for rows in sides))
+    reserved = pair(*(_most(row.reserved_bytes for row in rows or ()) for rows in sides))
     return MemoryChange(
         id=device,
         status=status_of(before, after, moved=False, pairs=(allocated, reserved)),
@@ -270,13 +271,9 @@ def _memory_change(
     )
 
 
-def _allocated(rows: list[MemoryPeak] | None) -> float | None:
-    return float(max(row.allocated_bytes for row in rows)) if rows else None
-
-
-def _reserved(rows: list[MemoryPeak] | None) -> float | None:
-    known = [row.reserved_bytes for row in rows or [] if row.reserved_bytes is not None]
-    return float(max(known)) if known else None
+def _most(sizes: Iterable[int | None]) -> float | None:
+    known = [float(size) for size in sizes if size is not None]
+    return max(known, default=None)
 
 
 _SLOWED = 0.05

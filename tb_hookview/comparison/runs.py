@@ -9,15 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import asdict
 
-from tb_hookview.comparison.sides import (
-    Keys,
-    each,
-    ids,
-    pair,
-    pair_up,
-    rows_of,
-    status_of,
-)
+from tb_hookview.comparison.sides import Keys, each, ids, pair, pair_up, rows_of, status_of
 from tb_hookview.schema import (
     Collective,
     CollectiveChange,

@@ -52,12 +52,14 @@ def pair_modules(base: Sequence[Module], other: Sequence[Module]) -> list[RowPai
     model is matched below `DistributedDataParallel` or in another model, too.
     """
     depth = max((len(_parts(module.path)) for module in [*base, *other]), default=0)
-    ends = [_by_end(length) for length in range(depth, 0, -1)]
-    return pair_up(base, other, [_by_path_and_class, _by_order, _by_whole_path, *ends, _by_path])
-
-
-def _by_path_and_class(modules: Sequence[Module]) -> list[Hashable | None]:
-    return [(module.path, module.module_class) for module in modules]
+    keys: list[Keys[Module]] = [
+        each(lambda module: (module.path, module.module_class)),
+        _by_order,
+        each(lambda m: None if _is_label(m) else (m.module_class, _parts(m.path))),
+        *(_by_end(length) for length in range(depth, 0, -1)),
+        each(lambda module: module.path),
+    ]
+    return pair_up(base, other, keys)
 
 
 def _by_order(modules: Sequence[Module]) -> list[Hashable | None]:
@@ -68,36 +70,20 @@ def _by_order(modules: Sequence[Module]) -> list[Hashable | None]:
     ]
 
 
-def _by_whole_path(modules: Sequence[Module]) -> list[Hashable | None]:
-    return [None if _is_label(m) else (m.module_class, _parts(m.path)) for m in modules]
-
-
 def _by_end(length: int) -> Keys[Module]:
-    def keys(modules: Sequence[Module]) -> list[Hashable | None]:
-        ends = [None if _is_label(m) else _parts(m.path)[-length:] for m in modules]
-        return [
-            (module.module_class, end)
-            if end and len(end) == length and _names_module(end)
-            else None
-            for module, end in zip(modules, ends, strict=True)
-        ]
+    def key(module: Module) -> Hashable | None:
+        end = () if _is_label(module) else _parts(module.path)[-length:]
+        # An end of numbers alone names no more than the index in a list.
+        named = len(end) == length and not all(part.isdigit() for part in end)
+        return (module.module_class, end) if named else None
 
-    return keys
-
-
-def _by_path(modules: Sequence[Module]) -> list[Hashable | None]:
-    return [module.path for module in modules]
+    return each(key)
 
 
 def same_place(base: Module, other: Module) -> bool:
     """Whether two matched modules have the same path, apart from label numbers."""
     labels = _is_label(base) and _is_label(other)
     return labels or _parts(base.path) == _parts(other.path)
-
-
-def _names_module(end: tuple[str, ...]) -> bool:
-    """Whether the end of a path names more than the index in a list."""
-    return not all(part.isdigit() for part in end)
 
 
 def _parts(path: str) -> tuple[str, ...]:
@@ -204,10 +190,7 @@ def rows_of(
 ) -> tuple[Row | None, Row | None]:
     """The rows of a match."""
     left, right = match
-    return (
-        None if left is None else base[left],
-        None if right is None else other[right],
-    )
+    return None if left is None else base[left], None if right is None else other[right]
 
 
 def ids(base: Any, other: Any) -> dict[str, Any]:
@@ -217,9 +200,7 @@ def ids(base: Any, other: Any) -> dict[str, Any]:
     return {"id": whole, "base_id": found[0], "other_id": found[1]}
 
 
-def each(
-    key: Callable[[Row], Hashable | None],
-) -> Callable[[Sequence[Row]], list[Hashable | None]]:
+def each(key: Callable[[Row], Hashable | None]) -> Keys[Row]:
     """Keys of rows, from the key of one."""
     return lambda rows: [key(row) for row in rows]
 

@@ -59,10 +59,7 @@ def _summary_table(table: Table) -> str:
 
 
 def _table(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    numbers: Sequence[bool],
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[bool]
 ) -> str:
     names = [_text(name, LONGEST) for name in columns]
     head = _row("th", names, numbers)

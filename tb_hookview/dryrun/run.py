@@ -138,10 +138,7 @@ class DryRun:
         from tb_hookview.dryrun.rows import report
 
         return report(
-            self.recorder,
-            Allowances(self._allowances),
-            program=self.program,
-            devices=self._devices,
+            self.recorder, Allowances(self._allowances), program=self.program, devices=self._devices
         )
 
     @property

@@ -76,10 +76,7 @@ def _write(writer: PacketWriter, track: int, name: str, slices: list[Slice]) -> 
 
 
 def _write_each(
-    writer: PacketWriter,
-    group: int,
-    label: Callable[[int], str],
-    lanes: dict[int, list[Slice]],
+    writer: PacketWriter, group: int, label: Callable[[int], str], lanes: dict[int, list[Slice]]
 ) -> None:
     """Write a lane for each thread or device."""
     for index, slices in sorted(lanes.items()):

@@ -295,11 +295,7 @@ def _calls(selection: Selection) -> Iterator[tuple[int, Slice]]:
 
 
 def _on_thread(
-    analysis: Analysis,
-    row: int,
-    name: str,
-    kind: str,
-    arguments: Iterable[tuple[str, Value]],
+    analysis: Analysis, row: int, name: str, kind: str, arguments: Iterable[tuple[str, Value]]
 ) -> tuple[int, Slice]:
     tree = analysis.call_tree
     piece = Slice(int(tree.start[row]), int(tree.end[row]), name, kind, arguments)

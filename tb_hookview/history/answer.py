@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from tb_hookview import schema
 from tb_hookview.addresses.text import shown
 from tb_hookview.errors import TraceError
-from tb_hookview.history.parts import GC, WAITING, Part, Parts, mean, median, parts_of
-from tb_hookview.history.rows import Floats, Ints, RankRows, WatchedRun, read_run
+from tb_hookview.history.parts import GC, WAITING, Part, Parts, mean, median, parts_of, typical
+from tb_hookview.history.rows import Floats, Ints, RankRows, WatchedRun, finite, read_run
 from tb_hookview.history.slow_steps import find_slow_steps
 from tb_hookview.step_log import DURATIONS
 
@@ -62,14 +62,14 @@ class _Cut:
 
     def medians(self, values: Floats) -> Floats:
         """Return the median of each part."""
-        return np.array([median(each) if len(each) else np.nan for each in self.split(values)])
+        return np.array([median(each) for each in self.split(values)])
 
     def part(self, name: str) -> Floats:
         """Return a part of the steps: means for garbage collections, which are rare."""
         number = [part.name for part in self._parts.names].index(name)
         values = self._parts.values[:, number]
         if number == len(self._parts.names) - 1:
-            return np.array([mean(each) if len(each) else np.nan for each in self.split(values)])
+            return np.array([mean(each) for each in self.split(values)])
         return self.medians(values)
 
 
@@ -88,7 +88,7 @@ def _blocks(cut: list[_Cut], phase: str) -> dict[str, list[float | None]]:
 
 
 def _mean_of(series: list[Floats]) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in mean(np.array(series), 0)]
+    return [finite(value) for value in mean(np.array(series), 0)]
 
 
 def _number(function: Callable[[Floats], object], values: Floats) -> float | None:
@@ -96,15 +96,14 @@ def _number(function: Callable[[Floats], object], values: Floats) -> float | Non
 
 
 def _lines(ranks: list[RankRows], durations: list[list[Floats]]) -> dict[str, list[float | None]]:
-    series = np.array([[np.median(e) if len(e) else np.nan for e in each] for each in durations])
+    series = np.array([[median(values) for values in each] for each in durations])
     if len(ranks) > _MOST_LINES:
-        typical = median(series, 1)
-        chosen = sorted(np.argsort(-np.abs(typical - median(typical)), kind="stable")[:_MOST_LINES])
+        medians = median(series, 1)
+        chosen = sorted(np.argsort(-np.abs(medians - median(medians)), kind="stable")[:_MOST_LINES])
     else:
         chosen = list(range(len(ranks)))
     return {
-        str(ranks[number].rank): [None if np.isnan(v) else float(v) for v in series[number]]
-        for number in chosen
+        str(ranks[number].rank): [finite(value) for value in series[number]] for number in chosen
     }
 
 
@@ -155,13 +154,7 @@ def _shared_steps(ranks: list[RankRows]) -> Ints:
 
 def _by_window(rows: RankRows, parts: Parts, windows: list[Ints]) -> Floats:
     """Return windows by parts: medians, and means of garbage collections."""
-    typical = []
-    for steps in windows:
-        values = parts.values[np.searchsorted(rows.step, steps)]
-        row = median(values, 0)
-        row[-1] = mean(values[:, -1])
-        typical.append(row)
-    return np.array(typical)
+    return np.array([typical(parts.values[np.searchsorted(rows.step, s)]) for s in windows])
 
 
 def _of_rank(
@@ -176,9 +169,9 @@ def _of_rank(
         series = excess[:, at][~np.isnan(excess[:, at])]
         if part.name == WAITING or len(series) < _FEWEST_WINDOWS:
             continue
-        typical = float(np.median(series))
+        more_us = float(np.median(series))
         more = int((series > least_us / 2).sum())
-        enough = typical >= least_us and typical >= _SPREADS * float(np.nan_to_num(spread[at]))
+        enough = more_us >= least_us and more_us >= _SPREADS * float(np.nan_to_num(spread[at]))
         if enough and more >= _WINDOWS * len(series):
             rows.append(
                 schema.SlowRank(
@@ -186,7 +179,7 @@ def _of_rank(
                     rank=rank,
                     part=part.name,
                     block=part.block,
-                    excess_us=typical,
+                    excess_us=more_us,
                     windows=more,
                     of_windows=len(series),
                 )
@@ -249,13 +242,9 @@ def history_of(run: WatchedRun) -> schema.History:
 
 
 def _rank(number: int, rows: RankRows) -> schema.WatchedRank:
-    chosen = rows.durations[rows.measured]
-    typical = median(chosen, 0) if len(chosen) else np.full(len(DURATIONS), np.nan)
-    if len(chosen):
-        typical[-1] = mean(chosen[:, -1])
     values = {
-        "step_us" if name == "duration_us" else name: None if np.isnan(value) else float(value)
-        for name, value in zip(DURATIONS, typical, strict=True)
+        "step_us" if name == "duration_us" else name: finite(value)
+        for name, value in zip(DURATIONS, typical(rows.durations[rows.measured]), strict=True)
     }
     return schema.WatchedRank(
         id=number,

@@ -6,9 +6,8 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tb_hookview.history.rows import Floats, Ints, RankRows
+from tb_hookview.history.rows import Floats, RankRows
 
 GC = "garbage collection"
 WAITING = "after_backward"
@@ -75,10 +74,8 @@ def mean(values: Floats, axis: int | None = None) -> Floats:
         return np.asarray(np.nanmean(values, axis=axis))
 
 
-def typical(parts: Parts, chosen: NDArray[np.bool_] | Ints) -> Floats:
-    """Return each part's median over some steps; garbage collections count by their mean."""
-    values = parts.values[chosen]
-    found = median(values, 0) if len(values) else np.full(len(parts.names), np.nan)
-    if len(values):
-        found[-1] = mean(values[:, -1])
+def typical(values: Floats) -> Floats:
+    """Return each column's median; garbage collections, the last, count by their mean."""
+    found = median(values, 0)
+    found[-1] = mean(values[:, -1])
     return found

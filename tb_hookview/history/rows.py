@@ -184,3 +184,8 @@ def _matrix(rows: list[Any], width: int) -> Floats:
     unknown = [None] * width
     fitting = [row if len(row) == width else unknown for row in rows]
     return np.array(fitting, np.float64).reshape(len(rows), width)
+
+
+def finite(value: float) -> float | None:
+    """Return a number; None for NaN."""
+    return None if np.isnan(value) else float(value)

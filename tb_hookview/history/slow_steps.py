@@ -303,7 +303,7 @@ def _nearest(
 
 def _causes(rows: RankRows, parts: Parts, group: _Slow) -> Iterator[Cause]:
     """Yield the parts that took longer, and more so than the step as a whole."""
-    usual = typical(parts, rows.measured & np.isin(rows.step, group.usual[-_WINDOW:]))
+    usual = typical(parts.values[rows.measured & np.isin(rows.step, group.usual[-_WINDOW:])])
     slow = parts.values[np.isin(rows.step, group.steps)]
     excess = (median(slow, 0) if group.lasting else mean(slow, 0)) - usual
     per_step = group.excess_us / len(group.steps)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.history.answer import history_of
-from tb_hookview.history.rows import STATE_NAMES, RankRows, WatchedRun, read_run
+from tb_hookview.history.rows import STATE_NAMES, RankRows, WatchedRun, finite, read_run
 from tb_hookview.step_log import DURATIONS
 from tb_hookview.tables.table import Table
 
@@ -62,7 +61,7 @@ def _steps(ranks: list[RankRows]) -> Iterator[schema.WatchedStep]:
     count = 0
     for number, rows in enumerate(ranks):
         for at, step in enumerate(rows.step.tolist()):
-            durations = dict(zip(DURATIONS[1:], map(_known, rows.durations[at, 1:]), strict=True))
+            durations = dict(zip(DURATIONS[1:], map(finite, rows.durations[at, 1:]), strict=True))
             yield schema.WatchedStep(
                 id=count,
                 rank_id=number,
@@ -88,11 +87,7 @@ def _blocks(ranks: list[RankRows]) -> Iterator[schema.WatchedBlock]:
                     rank=rows.rank,
                     step=step,
                     block=block,
-                    forward_us=_known(rows.forward[at, place]),
-                    backward_us=_known(rows.backward[at, place]),
+                    forward_us=finite(rows.forward[at, place]),
+                    backward_us=finite(rows.backward[at, place]),
                 )
                 count += 1
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -15,8 +15,7 @@ from typing import Any
 from torch import nn
 
 from tb_hookview.errors import UsageError
-from tb_hookview.integrations.recording import TWO_PROFILERS, RecordingCallback
-from tb_hookview.integrations.watching import WatchingCallback
+from tb_hookview.integrations.recording import TWO_PROFILERS, RecordingCallback, WatchingCallback
 
 
 def _installed() -> list[ModuleType]:

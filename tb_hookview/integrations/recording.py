@@ -1,4 +1,4 @@
-"""Records one training run, for the callbacks of all libraries."""
+"""Records or watches one training run, for the callbacks of all libraries."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from torch import nn
 
 from tb_hookview.recorder import profile, roots, unwrap, wrap
 from tb_hookview.recorder.module_filter import Patterns
+from tb_hookview.watching.watch import watch
 
 TWO_PROFILERS = "two profilers cannot record at once (torch loses a recording, or crashes)"
 
@@ -86,7 +87,7 @@ class TrainingRecording:
 
 
 class RecordingCallback:
-    """Base of all callbacks; takes the options of `wrap` and `profile`."""
+    """Base of the callbacks that record; takes the options of `wrap` and `profile`."""
 
     def __init__(
         self,
@@ -126,6 +127,41 @@ class RecordingCallback:
     def stop(self) -> None:
         """Write what was recorded and unwrap the model, once."""
         self._recording.stop()
+
+
+class WatchingCallback:
+    """Base of the callbacks that watch; takes the options of `watch`."""
+
+    def __init__(self, logdir: str | os.PathLike[str], **options: Any) -> None:
+        """Check the options, for every training that follows.
+
+        Args:
+            logdir: folder for steps and recordings.
+            **options: keywords of `watch`, without `model`.
+
+        Raises:
+            TypeError: `watch` has no such keyword.
+            UsageError: `watch` refuses one.
+        """
+        super().__init__()
+        watch(logdir, **options)  # a wrong option shows here, not when training begins
+        self._logdir, self._options = logdir, options
+        self._watch: Any = None
+
+    def _begin(self, model: nn.Module) -> None:
+        self.stop()
+        self._watch = watch(self._logdir, model=model, **self._options)
+        self._watch.start()
+
+    def _step(self) -> None:
+        if self._watch is not None:
+            self._watch.step()
+
+    def stop(self) -> None:
+        """Write what was seen, and leave the model as it was, once."""
+        watching, self._watch = self._watch, None
+        if watching is not None:
+            watching.stop()
 
 
 def _warn(text: str) -> None:

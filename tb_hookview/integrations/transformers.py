@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from transformers import TrainerCallback
 
-from tb_hookview.integrations.recording import RecordingCallback
-from tb_hookview.integrations.watching import WatchingCallback
+from tb_hookview.integrations.recording import RecordingCallback, WatchingCallback
 
 _Own = TypeVar("_Own")
 

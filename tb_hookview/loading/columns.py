@@ -64,6 +64,18 @@ def unpack(content: memoryview, kind: type[Packed]) -> Packed:
     return decoder(kind, lambda _type, at: arrays[at]).decode(head.content)
 
 
+def unpacked(source: Source, entry: str, kind: type[Packed]) -> Packed | None:
+    """Return what a source's entry holds; None without, and for a broken one, which is dropped."""
+    content = source.get(entry)
+    if content is None:
+        return None
+    try:
+        return unpack(content, kind)
+    except (msgspec.DecodeError, ValueError, IndexError):  # the first is a ValueError of another
+        source.drop(entry)
+        return None
+
+
 def _pad(length: int) -> bytes:
     return bytes(-length % _ALIGNED)
 
@@ -88,14 +100,8 @@ def load(source: Source, file: TraceFile) -> Trace | None:
 
     Nothing can write into the arrays.
     """
-    content = source.get(KIND)
-    if content is None:
-        return None
-    try:
-        return Trace(**_fields(unpack(content, Content)), file=file)
-    except (msgspec.DecodeError, ValueError, IndexError):  # the first is a ValueError of another
-        source.drop(KIND)
-        return None
+    content = unpacked(source, KIND, Content)
+    return None if content is None else Trace(**_fields(content), file=file)
 
 
 def _fields(content: Content) -> dict[str, Any]:

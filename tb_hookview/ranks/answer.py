@@ -19,12 +19,7 @@ from tb_hookview.ranks.lateness import Waits, find_waits
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.matching import Clocks, Matched, find_groups
 from tb_hookview.ranks.members import Members
-from tb_hookview.ranks.pipelines import (
-    SlowPass,
-    find_pipelines,
-    pipeline_row,
-    slow_passes,
-)
+from tb_hookview.ranks.pipelines import SlowPass, find_pipelines, pipeline_row, slow_passes
 from tb_hookview.ranks.stages import unpaired
 from tb_hookview.ranks.stragglers import (
     SlowOf,
@@ -121,11 +116,7 @@ def _world_size(ranks: Sequence[RankSummary]) -> int | None:
 
 
 def _rank_row(
-    place: int,
-    number: int,
-    rank: RankSummary,
-    rows: Sequence[schema.RankStep],
-    clocks: Clocks,
+    place: int, number: int, rank: RankSummary, rows: Sequence[schema.RankStep], clocks: Clocks
 ) -> schema.Rank:
     counted = np.flatnonzero(rank.steps.counted).tolist()
 

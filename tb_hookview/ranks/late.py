@@ -337,7 +337,8 @@ def reasons_of(
         at_once: whether it began at once after its launch: then its host made it late, if that
             did not wait for the device.
     """
-    by_host = excess_of(ranks, times, host, late, device=False)
+    by_host = _differences(ranks, times, host, late, device=False, key=reason_of)
+    by_host = _delaying(by_host, host, late)
     if not len(times(late).device.window):
         return Reasons(by_host, host, False, {})
     of_device = _differences(ranks, times, device, late, device=True, key=reason_of)
@@ -352,14 +353,8 @@ def _longer(excess: Mapping[Reason, int]) -> int:
     return sum(time for time in excess.values() if time > 0)
 
 
-def excess_of(
-    ranks: Sequence[RankSummary],
-    times: TimesOf,
-    spans: Spans,
-    late: int,
-    *,
-    device: bool,
-    key: Key = reason_of,
+def _differences(
+    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, device: bool, key: Key
 ) -> dict[Reason, int]:
     """By how much each part of the straggler's time exceeds the lower median of the others'.
 
@@ -371,13 +366,6 @@ def excess_of(
         device: whether time of devices is compared, else that of hosts.
         key: what a code of `Spent` is time of.
     """
-    return _delaying(_differences(ranks, times, spans, late, device=device, key=key), spans, late)
-
-
-def _differences(
-    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, device: bool, key: Key
-) -> dict[Reason, int]:
-    """The same, also where that is more than can delay a collective."""
 
     def parts(number: int) -> dict[Reason, int]:
         return parts_of(ranks, times, spans, number, device=device, key=key)
@@ -410,7 +398,7 @@ def parts_of(
     device: bool,
     key: Key = reason_of,
 ) -> dict[Reason, int]:
-    """Time of one of the ranks by what it spent it on; see `excess_of`."""
+    """Time of one of the ranks by what it spent it on; see `_differences`."""
     rank, of = ranks[number], times(number)
     spent = of.device if device else of.host
     first, left, last = np.searchsorted(rank.edges, spans[number]).tolist()
@@ -431,7 +419,10 @@ def phases_of(
     """Find the pass in which each module's time exceeds the others' by most, where it does."""
     longer: Counter[Reason] = Counter()
     for each in episodes:
-        passes = excess_of(ranks, times, each.spans, each.rank, device=each.on_device, key=_pass_of)
+        differences = _differences(
+            ranks, times, each.spans, each.rank, device=each.on_device, key=_pass_of
+        )
+        passes = _delaying(differences, each.spans, each.rank)
         longer.update(
             {of: t for of, t in passes.items() if each.reasons.get(("module", of[1]), 0) > 0}
         )

@@ -166,10 +166,7 @@ def _not_used(files: Sequence[TraceFile]) -> str:
 
 
 def analyze_run(
-    path: str | Path,
-    executor: Executor | str | None = None,
-    *,
-    progress: Progress | None = None,
+    path: str | Path, executor: Executor | str | None = None, *, progress: Progress | None = None
 ) -> RunReport:
     """Read the traces of all ranks of a run, and say who was late, and why.
 

@@ -7,8 +7,9 @@ import logging
 import signal
 import sys
 import warnings
+from collections.abc import Callable
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _log = logging.getLogger(__name__)
 _warned: set[str] = set()
@@ -52,6 +53,16 @@ def report(doing: str, fault: Exception, consequence: str = MARKS) -> None:
         f"training is not affected, {consequence}"
     )
     warn(message, consequence, fault)
+
+
+def guarded(
+    doing: str, action: Callable[..., object], *args: Any, consequence: str = MARKS
+) -> None:
+    """Do something of ours; what it raises is reported, and does not reach the training loop."""
+    try:
+        action(*args)
+    except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
+        report(doing, fault, consequence)
 
 
 def warn(message: str, consequence: str, fault: Exception | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Leaves ranges around torch's gradient scaling and clipping, which torch does not name.
+"""Leaves ranges around gradient scaling and clipping, and around Python's garbage collections.
 
 A script has usually imported what it calls (`from torch.nn.utils import clip_grad_norm_`), so
 replacing the name in torch's module would not reach the script. Methods are replaced on their
@@ -9,6 +9,7 @@ replaced, and the outer one stays the same object, so every reference to it reac
 from __future__ import annotations
 
 import functools
+import gc
 import weakref
 from collections.abc import Callable, Iterator
 from types import CellType
@@ -18,10 +19,11 @@ import torch
 from torch.compiler import is_compiling
 from torch.nn.utils import clip_grad
 
-from tb_hookview.markers import FUNCTION, encode
+from tb_hookview.markers import COLLECTION, FUNCTION, encode
 from tb_hookview.recorder import faults
 from tb_hookview.recorder.costs import Costs
 from tb_hookview.recorder.hooks import CallMarks, OpenCalls, TimedCallMarks
+from tb_hookview.recorder.ranges import Range, new_range
 
 _SCALER = {
     "unscale_": "unscale_",
@@ -35,10 +37,7 @@ _CLIPPING = {
     "_clip_grads_with_norm_": "clip_grads_with_norm_",
     "clip_grad_value_": "clip_grad_value_",
 }
-_OLD_CLIPPING = {
-    "clip_grad_norm_": "clip_grad_norm_",
-    "clip_grad_value_": "clip_grad_value_",
-}
+_OLD_CLIPPING = {"clip_grad_norm_": "clip_grad_norm_", "clip_grad_value_": "clip_grad_value_"}
 """Before torch 2.6 clipping by norm was all in one function."""
 
 FunctionPlace = tuple[type | CellType, str]
@@ -130,3 +129,29 @@ def _clipping_functions(module: object) -> Iterator[tuple[FunctionPlace, str]]:
         function = getattr(module, attribute, None)
         if function is not None and function.__code__.co_freevars == ("func",):
             yield (function.__closure__[0], "cell_contents"), f"torch.nn.utils.{name}"
+
+
+_FIRST_GENERATION = 1
+"""From which on a collection is marked; younger ones take microseconds, and are many."""
+
+
+class Collections:
+    """Marks garbage collections of older objects until it is removed."""
+
+    def __init__(self) -> None:
+        """Begin to mark."""
+        self._open: list[Range] = []
+        gc.callbacks.append(self._on_collection)
+
+    def remove(self) -> None:
+        """Mark no more."""
+        if self._on_collection in gc.callbacks:
+            gc.callbacks.remove(self._on_collection)
+
+    def _on_collection(self, phase: str, about: dict[str, Any]) -> None:
+        """One of `gc.callbacks`: both phases come on one thread, with no other one in between."""
+        if phase == "start" and about["generation"] >= _FIRST_GENERATION:
+            self._open.append(new_range(f"{COLLECTION}{about['generation']}"))
+            self._open[-1].__enter__()
+        elif phase == "stop" and self._open:
+            self._open.pop().__exit__(None, None, None)

@@ -33,11 +33,6 @@ _DEVICES = ("/dev/nvidia", "/dev/kfd", "/dev/dri", "/dev/accel", "/dev/davinci")
 """What a driver maps into a process that uses its device."""
 
 
-def _describe_host() -> dict[str, float]:
-    """Return the manifest's entry."""
-    return {"threads": torch.get_num_threads(), "cores": cores(), "processes": _processes()}
-
-
 def cores(limit: Path = _LIMIT) -> float:
     """Return the cores that this process may use, by its affinity and its container's limit."""
     affinity = getattr(os, "sched_getaffinity", None)
@@ -81,7 +76,7 @@ def describe(
         "world_size": world_size,
         "device": _device(assigned),
         "layouts": _layouts(assigned),
-        "host": _describe_host(),
+        "host": {"threads": torch.get_num_threads(), "cores": cores(), "processes": _processes()},
         # A root that is recorded as a part of another one does not count.
         "roots": [each.node.path for each in assigned if each.node.depth == 0],
         "options": [

@@ -45,10 +45,7 @@ class ModuleFilter:
 
 
 def parse_filter(
-    include: Patterns | None,
-    exclude: Patterns | None,
-    depth: int | None,
-    markers: str,
+    include: Patterns | None, exclude: Patterns | None, depth: int | None, markers: str
 ) -> ModuleFilter:
     """Check the options of `wrap`; raise UsageError for a wrong one."""
     if markers not in get_args(Markers):

@@ -32,20 +32,13 @@ def follow(starts: Callable[[], None], stops: Callable[[], None]) -> None:
     @functools.wraps(start)
     def started(*args: Any, **kwargs: Any) -> Any:
         result = start(*args, **kwargs)
-        _guarded(starts)
+        faults.guarded("following the profiler", starts)
         return result
 
     @functools.wraps(stop)
     def stopped(*args: Any, **kwargs: Any) -> Any:
-        _guarded(stops)
+        faults.guarded("following the profiler", stops)
         return stop(*args, **kwargs)
 
     setattr(profiler, _START, started)
     setattr(profiler, _STOP, stopped)
-
-
-def _guarded(action: Callable[[], None]) -> None:
-    try:
-        action()
-    except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-        faults.report("following the profiler", fault)

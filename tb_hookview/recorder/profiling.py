@@ -24,8 +24,7 @@ from tb_hookview.markers import COMPILED_KEY
 from tb_hookview.recorder import faults, manifest, progress, session, termination
 from tb_hookview.recorder.backward_marks_from_trace import Mark, find_backward_marks
 from tb_hookview.recorder.ranges import ThreadCalls
-from tb_hookview.recorder.step_times import StepTimes
-from tb_hookview.recorder.unrecorded import Schedule, reason
+from tb_hookview.recorder.step_times import Schedule, StepTimes
 from tb_hookview.recorder.writing import Upload, write, write_to_upload
 
 _log = logging.getLogger(__name__)
@@ -175,7 +174,7 @@ class Profile(torch.profiler.profile):
         self._times.started = True
         _started.add(self)
         watch = partial(termination.watch, _end_for_signal)
-        _quietly("watching for SIGTERM", watch, "SIGTERM loses what is recorded")
+        faults.guarded("watching for SIGTERM", watch, consequence="SIGTERM loses what is recorded")
         with termination.held():
             super().start()
         self._times.begin()
@@ -252,12 +251,12 @@ class Profile(torch.profiler.profile):
         self._file = None
         self._times.recorded_ns.clear()
         # Before torch starts: attaching is not part of what is recorded.
-        _quietly("attaching hooks", session.begin)
+        faults.guarded("attaching hooks", session.begin)
         try:
             super().start_trace()
         except BaseException:
             self._ends_as_meant()
-            _quietly("removing hooks", session.end)
+            faults.guarded("removing hooks", session.end)
             raise
 
     def stop_trace(self) -> None:
@@ -267,15 +266,15 @@ class Profile(torch.profiler.profile):
         _under_way.discard(self)
         try:
             # The profiler takes metadata only while it records.
-            _quietly("describing the model", self._add_manifest)
-            _quietly("describing compiled graphs", self._add_compiled)
+            faults.guarded("describing the model", self._add_manifest)
+            faults.guarded("describing compiled graphs", self._add_compiled)
             self._finished = session.finished_calls()
-            _quietly("removing hooks", session.end)
+            faults.guarded("removing hooks", session.end)
         finally:  # also where an interrupt came in between
             try:
                 self._stop_recording()
             finally:
-                _quietly("removing hooks", session.end)
+                faults.guarded("removing hooks", session.end)
 
     def _stop_recording(self) -> None:
         try:
@@ -316,7 +315,7 @@ class Profile(torch.profiler.profile):
                     faults.advise("events", _NO_EVENTS)
                 marks.extend(find_backward_marks(self._finished, events))
 
-            _quietly("marking the backward pass", find)
+            faults.guarded("marking the backward pass", find)
         return marks
 
     def _add_manifest(self) -> None:
@@ -332,7 +331,9 @@ class Profile(torch.profiler.profile):
     def _save(self, profiler: torch.profiler.profile) -> None:
         self._ends_as_meant()
         try:
-            _quietly(f"writing a trace into {shown(self._logdir)}", self._write, faults.LOST)
+            faults.guarded(
+                f"writing a trace into {shown(self._logdir)}", self._write, consequence=faults.LOST
+            )
             if self._then is not None:
                 self._wait_for_upload()
                 self._then(profiler)
@@ -396,10 +397,9 @@ def _warn_unrecorded(
 ) -> None:
     def warn() -> None:
         if os.getpid() == process and records_here(ranks):
-            why = reason(schedule, times.count, started=times.started)
-            faults.advise("unrecorded", why, place)
+            faults.advise("unrecorded", times.why_unrecorded(schedule), place)
 
-    _quietly("looking for a recording", warn)
+    faults.guarded("looking for a recording", warn)
 
 
 def _config_with_sync_events() -> Any:
@@ -427,13 +427,6 @@ def _parse_ranks(ranks: Iterable[int] | None, *, rank0_only: bool) -> frozenset[
     return frozenset(chosen)
 
 
-def _quietly(doing: str, action: Callable[[], None], consequence: str = faults.MARKS) -> None:
-    try:
-        action()
-    except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-        faults.report(doing, fault, consequence)
-
-
 _under_way: weakref.WeakSet[Profile] = weakref.WeakSet()
 """Profilers whose recording is prepared or under way."""
 
@@ -452,7 +445,7 @@ def _forget(profiler: Profile) -> None:
 def _end_at_exit() -> None:
     """Stop and write what still records at exit, where torch would crash."""
     for profiler in list(_under_way):
-        _quietly("ending a recording at exit", profiler.stop, faults.LOST)
+        faults.guarded("ending a recording at exit", profiler.stop, consequence=faults.LOST)
 
 
 def _end_for_signal() -> str:

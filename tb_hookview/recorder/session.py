@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ from torch.autograd import profiler as autograd_profiler
 from torch.nn.parameter import is_lazy
 
 from tb_hookview.markers import COMPILED_KEY, encode, encode_manifest
-from tb_hookview.recorder import compiled, faults, functions, garbage, manifest, profilers, roots
+from tb_hookview.recorder import compiled, faults, functions, manifest, profilers, roots
 from tb_hookview.recorder.compiled import inlined
 from tb_hookview.recorder.costs import Costs, timed
 from tb_hookview.recorder.hooks import (
@@ -36,6 +37,8 @@ from tb_hookview.recorder.hooks import (
 from tb_hookview.recorder.ranges import BackwardNames, RecordingState, ThreadCalls, abandon
 from tb_hookview.recorder.roots import Assigned, WrappedRoot
 from tb_hookview.recorder.tree import Node
+
+_guarded = partial(faults.guarded, "attaching or removing a hook")
 
 
 class _Handle(Protocol):
@@ -80,15 +83,15 @@ class Session:
         marked = sorted((each for each in assigned if each.marked), key=_is_compiled)
         samples = timed(len(marked) - sum(map(_is_compiled, marked)))
         for number, each in enumerate(marked):
-            self._guard(self._mark_calls, each, number in samples)
+            _guarded(self._mark_calls, each, number in samples)
         parameters = list(_owned_parameters(assigned))
         samples = timed(len(parameters))
         for number, owned in enumerate(parameters):
-            self._guard(self._mark_gradient, *owned, number in samples)
+            _guarded(self._mark_gradient, *owned, number in samples)
         if assigned:
             self._handles += functions.attach(self._open, self._costs)
-            self._handles.append(garbage.Handle())
-        self._guard(self._describe, assigned)
+            self._handles.append(functions.Collections())
+        _guarded(self._describe, assigned)
 
     def manifest(self, **more: Any) -> str:
         """Return the manifest of the recording so far as JSON, "" without one.
@@ -118,7 +121,7 @@ class Session:
     def end(self) -> None:
         """Remove every hook and close the open ranges."""
         while self._handles:
-            self._guard(self._handles[-1].remove)
+            _guarded(self._handles[-1].remove)
             self._handles.pop()
         for stack in self._recording.stacks:
             if not self.by_profile and autograd_profiler._is_profiler_enabled:
@@ -188,7 +191,7 @@ class Session:
     def leave(self, module: nn.Module) -> None:
         """Remove what a compiler would see that is about to inline a module."""
         for handle in self._visible.pop(id(module), []):
-            self._guard(handle.remove)
+            _guarded(handle.remove)
 
     def _mark_gradient(
         self, owner: Assigned, name: str, parameter: nn.Parameter, is_timed: bool
@@ -204,13 +207,6 @@ class Session:
     def _describe(self, assigned: list[Assigned]) -> None:
         described = manifest.describe(assigned, self._attached)
         self._manifest = manifest.with_earlier(described, self._manifest)
-
-    @staticmethod
-    def _guard(action: Callable[..., None], *args: Any) -> None:
-        try:
-            action(*args)
-        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-            faults.report("attaching or removing a hook", fault)
 
 
 def _is_compiled(each: Assigned) -> bool:

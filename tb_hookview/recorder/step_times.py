@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from time import perf_counter_ns
 
 from torch.profiler import ProfilerAction
@@ -12,6 +12,10 @@ _MOST = 100
 """Durations held of each kind, the latest."""
 RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 """Actions of a step that is recorded."""
+Schedule = Callable[[int], ProfilerAction]
+_USE = "use it as `with hookview.profile(...) as profiler:` around the training"
+_FAR = 100_000
+"""Steps of a schedule looked through for the first that is recorded."""
 
 
 class StepTimes:
@@ -67,6 +71,35 @@ class StepTimes:
             "recorded_us": _microseconds(self.recorded_ns),
             "unrecorded_us": _microseconds(self.unrecorded_ns),
         }
+
+    def why_unrecorded(self, schedule: Schedule | None) -> str:
+        """Return one line: why nothing was recorded with a schedule, and what to change."""
+        steps = range(_FAR)
+        first = (
+            0 if schedule is None else next((n for n in steps if schedule(n) in RECORDING), None)
+        )
+        if not self.started:
+            why = f"the profiler was never started; {_USE}"
+        elif first is None:
+            why = "the schedule records no step; use one of torch.profiler.schedule(...)"
+        elif first <= self.count:
+            why = f"the profiler was dropped while it recorded; {_USE}"
+        elif not self.count:
+            why = (
+                f"the schedule skips {_steps(first)} first, and profiler.step() was never called; "
+                "call it at the end of each step of the training"
+            )
+        else:
+            why = (
+                f"the schedule skips {_steps(first)} first, and the training had "
+                f"{_steps(self.count)} (calls of profiler.step()); train for more, or lower the "
+                "schedule's wait and warmup"
+            )
+        return f"nothing was recorded: {why}"
+
+
+def _steps(number: int) -> str:
+    return f"{number} step" if number == 1 else f"{number} steps"
 
 
 def _microseconds(durations: Iterable[int]) -> list[float]:

@@ -36,11 +36,7 @@ def _documented(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
             and isinstance(text.value, ast.Constant)
             and isinstance(text.value.value, str)
         ):
-            yield field.target.id, _one_line(text.value.value)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+            yield field.target.id, " ".join(text.value.value.split())
 
 
 class Field(NamedTuple):

@@ -57,12 +57,7 @@ LinkKind = Literal[
 """A dependency of a replay by its name; forward operator and node; call and device idle time."""
 
 LinkEvidence = Literal[
-    "order",
-    "correlation id",
-    "calls of the runtime",
-    "times",
-    "sequence number",
-    "flow",
+    "order", "correlation id", "calls of the runtime", "times", "sequence number", "flow"
 ]
 """What in the trace shows a link."""
 

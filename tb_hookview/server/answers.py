@@ -297,8 +297,7 @@ def describe_runs(runs: Iterable[Run]) -> list[schema.ListedRun]:
             name=as_text(run.name),
             workers=[
                 schema.ListedWorker(
-                    name=as_text(worker.name),
-                    traces=[_describe(trace) for trace in worker.traces],
+                    name=as_text(worker.name), traces=[_describe(trace) for trace in worker.traces]
                 )
                 for worker in run.workers
             ],

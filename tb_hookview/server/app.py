@@ -109,8 +109,7 @@ def _of_traces(
     if not files:
         return question()
     return served.traces.ask(
-        files[0],
-        lambda first: _of_traces(served, files[1:], lambda *rest: question(first, *rest)),
+        files[0], lambda first: _of_traces(served, files[1:], lambda *rest: question(first, *rest))
     )
 
 

@@ -14,15 +14,7 @@ from tb_hookview.ranks.overview import QUANTITIES
 from tb_hookview.ranks.result import TABLES as RUN_TABLES
 from tb_hookview.report.module.detail import MEASURES, MOST_PATHS, MOST_TEXT
 from tb_hookview.server import analysis, ranks, served, tables, timeline
-from tb_hookview.server.parameters import (
-    NAME,
-    TEXT,
-    TEXTS,
-    TIME,
-    Parameter,
-    text_up_to,
-    whole,
-)
+from tb_hookview.server.parameters import NAME, TEXT, TEXTS, TIME, Parameter, text_up_to, whole
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.query import DEFAULT, MOST, OPERATORS
 

@@ -6,7 +6,6 @@ import logging
 import socket
 from pathlib import Path
 from secrets import token_urlsafe
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from werkzeug.exceptions import NotFound
@@ -74,18 +73,12 @@ class Server:
     def close(self) -> None:
         """Stop answering and give the port back."""
         self._server.shutdown()
-        self._server.server_close()
-        self._socket.close()
+        self.__exit__()
 
     def __enter__(self) -> Server:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.server_close()
         self._socket.close()
 

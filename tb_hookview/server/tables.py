@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from importlib.util import find_spec
 from io import BytesIO
@@ -24,6 +24,7 @@ from tb_hookview.server.served import Served
 from tb_hookview.sql import WORKER, Limits, Result, Source, sources_of
 from tb_hookview.sql import run as run_query
 from tb_hookview.tables.catalogue import CATALOGUE, empty_table
+from tb_hookview.tables.model.columns import Column
 from tb_hookview.tables.outlets.files import ArrowWriter, records
 from tb_hookview.tables.query import Page, Question, ask
 from tb_hookview.tables.table import KEY, Table
@@ -85,10 +86,7 @@ def _page(
         total=page.total,
         offset=question.offset,
         left_out=_left_out(page, question),
-        columns=[
-            schema.TableColumn(column.name, column.type_name, column.unit, column.description)
-            for column in page.columns
-        ],
+        columns=_columns(page.columns),
         rows=written,
     )
 
@@ -196,22 +194,17 @@ def _tables(tables: list[schema.SqlTable]) -> schema.SqlTables:
 def _of_trace(first: Iterable[schema.TableColumn]) -> list[schema.SqlTable]:
     """Tables of a trace, with some columns before their own."""
     return [
-        schema.SqlTable(name, entry.description, [*first, *_columns(empty_table(name))])
+        schema.SqlTable(name, entry.description, [*first, *_columns(empty_table(name).columns)])
         for name, entry in CATALOGUE.items()
     ]
 
 
 def _of_run() -> list[schema.SqlTable]:
     return [
-        schema.SqlTable(
-            name, (row_type.__doc__ or "").partition("\n")[0], _columns(Table(row_type, ()))
-        )
+        schema.SqlTable(name, description(row_type), _columns(Table(row_type, ()).columns))
         for name, row_type in TABLES.items()
     ]
 
 
-def _columns(table: Table[Any]) -> list[schema.TableColumn]:
-    return [
-        schema.TableColumn(column.name, column.type_name, column.unit, column.description)
-        for column in table.columns
-    ]
+def _columns(columns: Sequence[Column]) -> list[schema.TableColumn]:
+    return [schema.TableColumn(c.name, c.type_name, c.unit, c.description) for c in columns]

@@ -143,10 +143,7 @@ class Table(Sequence[Row], Generic[Row]):
         return files.json_rows(self._whole()).decode()
 
     def write(
-        self,
-        path: Path,
-        form: str,
-        progress: Callable[[int], None] = lambda _: None,
+        self, path: Path, form: str, progress: Callable[[int], None] = lambda _: None
     ) -> None:
         """Write the table as a file, some rows at a time.
 

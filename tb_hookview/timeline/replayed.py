@@ -167,10 +167,8 @@ class ReplayedLanes(LaneSet):
 
     def _device(self, schedule: Schedule, stream: int) -> LaneItems:
         """Device events of a stream."""
-        nodes, events = (
-            np.flatnonzero(self._streams == stream),
-            self._timeline.analysis.trace.events,
-        )
+        nodes = np.flatnonzero(self._streams == stream)
+        events = self._timeline.analysis.trace.events
         row = self._timeline.analysis.device_events.event[self._graph.nodes.event[nodes]]
         start = schedule.time[nodes]
         colour = self._timeline.rows.colour[row].astype(np.int64)

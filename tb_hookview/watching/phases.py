@@ -176,10 +176,7 @@ def _nothing() -> None:
 
 
 def _replace(
-    owner: Any,
-    name: str,
-    around: Callable[[Callable[..., Any], StepClock], Any],
-    clock: StepClock,
+    owner: Any, name: str, around: Callable[[Callable[..., Any], StepClock], Any], clock: StepClock
 ) -> Callable[[], bool]:
     """Wrap a function of torch's; it is unwrapped only where nobody has wrapped it again since."""
     original = getattr(owner, name)

@@ -8,6 +8,7 @@ import signal
 import threading
 import weakref
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 from types import FrameType
@@ -331,17 +332,13 @@ class Watch:
         signal.signal(self._on_signal, asked)
 
 
+_guarded = partial(faults.guarded, consequence="the watch may be incomplete")
+
+
 def _require_positive(**values: float) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or value < 1:
             raise UsageError(f"{name} is {value!r}; at least 1 is expected")
-
-
-def _guarded(doing: str, action: Any) -> None:
-    try:
-        action()
-    except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-        faults.report(doing, fault, "the watch may be incomplete")
 
 
 def _abandon_in_child() -> None:

@@ -48,4 +48,4 @@ def test_processes_as_a_launcher_counts_them(
     monkeypatch: pytest.MonkeyPatch, text: str, count: int
 ) -> None:
     monkeypatch.setenv("LOCAL_WORLD_SIZE", text)
-    assert manifest._describe_host()["processes"] == count
+    assert manifest._processes() == count

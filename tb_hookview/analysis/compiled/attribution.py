@@ -213,9 +213,7 @@ def node_parts(
 
 
 def place_device_events(
-    device_events: DeviceEvents,
-    attribution: DeviceAttribution,
-    compiled: Compiled | None,
+    device_events: DeviceEvents, attribution: DeviceAttribution, compiled: Compiled | None
 ) -> tuple[DeviceAttribution, Parts]:
     """Device events with their parts; those of replayed graphs are placed too."""
     if compiled is None:

@@ -8,11 +8,7 @@ from msgspec.structs import replace
 
 from tb_hookview.analysis.autograd.nodes import Nodes
 from tb_hookview.analysis.compiled.graphs import Alignment, Variants, align, row_name
-from tb_hookview.analysis.compiled.launches import (
-    UNPAIRED,
-    calls_of_events,
-    is_graph_launch,
-)
+from tb_hookview.analysis.compiled.launches import UNPAIRED, calls_of_events, is_graph_launch
 from tb_hookview.analysis.compiled.times import (
     DIFFERENT,
     HOLDS_OTHERS,
@@ -65,11 +61,7 @@ class Placement(Struct, frozen=True):
 
 
 def place(
-    host: HostRows,
-    nodes: Nodes,
-    module_calls: ModuleCalls,
-    calls: GraphCalls,
-    events: DeviceEvents,
+    host: HostRows, nodes: Nodes, module_calls: ModuleCalls, calls: GraphCalls, events: DeviceEvents
 ) -> Placement:
     """Pair rows and device events of graphs with calls of the map, and split their host time."""
     whole = calls.whole.copy()
@@ -104,12 +96,7 @@ def place(
 
 
 def _placement(
-    calls: GraphCalls,
-    row_call: Int,
-    event_call: Int,
-    tried: Int,
-    shown: Portions,
-    gaps: Portions,
+    calls: GraphCalls, row_call: Int, event_call: Int, tried: Int, shown: Portions, gaps: Portions
 ) -> Placement:
     part = np.concatenate([shown.part, gaps.part])
     return Placement(

@@ -18,15 +18,7 @@ from tb_hookview.analysis.device.events import (
 )
 from tb_hookview.analysis.host.rows import MARK_ROLES, Call, HostRows, Role
 from tb_hookview.analysis.modules.tree import Modules, marked_modules
-from tb_hookview.arrays.joins import (
-    asof,
-    dense_rank,
-    isin,
-    mask_of,
-    pair_key,
-    running_max,
-    unique,
-)
+from tb_hookview.arrays.joins import asof, dense_rank, isin, mask_of, pair_key, running_max, unique
 from tb_hookview.arrays.nesting import ROUNDING_NS, CallTree, lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory, Trace

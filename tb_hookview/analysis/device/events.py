@@ -206,10 +206,8 @@ class LaunchTiming(Struct, frozen=True, dict=True):
 
     @cached_property
     def _before(self) -> tuple[Nanoseconds, DeviceEventIndex]:
-        until, previous = (
-            self.device_events.start.copy(),
-            np.full(len(self.device_events), -1, np.int64),
-        )
+        until = self.device_events.start.copy()
+        previous = np.full(len(self.device_events), -1, np.int64)
         for device in unique(self.device_events.device):
             rows = np.flatnonzero(self.device_events.device == device)
             end = self.device_events.end[rows]

@@ -198,11 +198,7 @@ def _sync_claims(
     following = _first_launched_after(launched, timing.launch_start[launched], syncs.end[chosen])
     chosen, following = chosen[following >= 0], following[following >= 0]
     held = ~_launched_meanwhile(
-        timing,
-        syncs,
-        launched,
-        chosen,
-        timing.call_tree.thread[device_events.launch[following]],
+        timing, syncs, launched, chosen, timing.call_tree.thread[device_events.launch[following]]
     )
     chosen, following = chosen[held], following[held]
     order = np.lexsort((syncs.start[chosen], following))

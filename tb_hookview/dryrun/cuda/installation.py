@@ -208,7 +208,7 @@ def _install_triton(patches: Patches) -> None:
 
 def _run_triton(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     name = f"{kernel.__module__}.{kernel.__name__}"
-    WATCH.operator(name)
+    WATCH.operator()
     known = TRITON.get(kernel)
     if known is None:
         raise MissingKernelError(

@@ -32,9 +32,9 @@ IS_CALLABLE = platform.machine() == "x86_64"
 _word, _byte = ctypes.c_size_t.from_address, ctypes.c_int8.from_address
 _rename = ctypes.pythonapi.PyCapsule_SetName
 _rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype = ctypes.c_void_p
-_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+capsule_pointer.restype = ctypes.c_void_p
+capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 class _Allocator:
@@ -81,7 +81,7 @@ class PinnedAllocator(_Allocator):
             tensor = torch.ops.aten.empty([size], dtype=torch.uint8, device="cpu")
         pin(tensor)
         capsule = _C._to_dlpack(tensor)
-        managed = _pointer(capsule, b"dltensor")
+        managed = capsule_pointer(capsule, b"dltensor")
         _rename(capsule, b"used_dltensor")
         _word(result + _DATA).value = tensor.data_ptr()
         _word(result + _DELETER).value = _word(managed + _FREE).value

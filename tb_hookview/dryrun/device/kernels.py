@@ -162,7 +162,7 @@ def note(plan: Plan, args: Any, kwargs: Any) -> None:
     recorder = WATCH.recorder
     if recorder is None:
         return
-    recorder.operator(plan.name)
+    recorder.operator()
     if plan.rows:
         arguments = Arguments(plan.defaults, args, kwargs)
         for row in plan.rows:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from tb_hookview.dryrun.device import attention
+from tb_hookview.dryrun.device.allocators import capsule_pointer
 
 _C: Any = torch._C
 aten = torch.ops.aten
@@ -25,9 +26,6 @@ _KDL_CPU, _KDL_CUDA = 1, 2
 _DEVICE_TYPE, _DEVICE_ID = 8, 12
 """Offsets in DLTensor, which begins with void *data, int32 device_type, int32 device_id."""
 _int32 = ctypes.c_int32.from_address
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype = ctypes.c_void_p
-_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _export, _import = _C._to_dlpack, _C._from_dlpack
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _COMPRESSED = {
@@ -83,7 +81,7 @@ def _relabel(tensor: torch.Tensor, kind: int, index: int) -> Any:
         capsule = _export(tensor)
     except (BufferError, RuntimeError):
         return _relabel_as_integers(tensor, kind, index)
-    address = _pointer(capsule, b"dltensor")
+    address = capsule_pointer(capsule, b"dltensor")
     _int32(address + _DEVICE_TYPE).value = kind
     _int32(address + _DEVICE_ID).value = index
     return _import(capsule)

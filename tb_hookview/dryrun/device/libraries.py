@@ -39,7 +39,7 @@ _NoTorchFunction = torch._C.DisableTorchFunction
 def copy_(dst: torch.Tensor, src: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     """`aten::copy_` where one of both, or both, are on the device."""
     with _NoTorchFunction():
-        WATCH.operator(COPY)
+        WATCH.operator()
         if dst.layout is torch.strided and src.layout is torch.strided:
             for reason in copy(dst, src, non_blocking=non_blocking):
                 WATCH.sync(COPY, reason)
@@ -64,7 +64,7 @@ def to_copy(
     target = source.device if device is None else device
     to_device = target.type == "cuda"
     with _NoTorchFunction():
-        WATCH.operator("aten::_to_copy")
+        WATCH.operator()
         made = aten._to_copy(
             host(source) if source.is_cuda else source,
             dtype=dtype,
@@ -148,7 +148,7 @@ def collective(op: Op) -> Callable[..., Any]:
     plan.is_mixed = True
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        WATCH.operator(plan.base)
+        WATCH.operator()
         if plan.base in {"c10d::barrier", "c10d::monitored_barrier_"}:
             WATCH.sync(plan.base, Reason("explicit", "the host waits for all ranks"))
         call = _Call(plan)

@@ -270,14 +270,6 @@ def batch_norm_backward_elemt(
     return out.to(x.dtype)
 
 
-def _math(*_args: Any, **_kwargs: Any) -> int:
-    return 0
-
-
-def _no(*_args: Any, **_kwargs: Any) -> bool:
-    return False
-
-
 KERNELS: dict[str, Any] = {
     f"aten::{name}": function
     for name, function in {
@@ -304,8 +296,8 @@ KERNELS: dict[str, Any] = {
         # The math form of attention, whose composite code syncs as little as the fused kernels.
         "_efficient_attention_forward": attention.forward,
         "_efficient_attention_backward": attention.backward,
-        "_fused_sdp_choice": _math,
-        "_use_cudnn_ctc_loss": _no,
-        "_use_miopen_ctc_loss": _no,
+        "_fused_sdp_choice": lambda *_args, **_options: 0,
+        "_use_cudnn_ctc_loss": lambda *_args, **_options: False,
+        "_use_miopen_ctc_loss": lambda *_args, **_options: False,
     }.items()
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,13 +26,9 @@ _DATA_DEPENDENT = (
     *("unique_dim_consecutive", "bincount", "histc", "linalg_matrix_exp", "cholesky"),
     "_coalesce",
 )
-_INDEXING = frozenset(
-    (
-        "aten::index",
-        "aten::_unsafe_index",
-        "aten::_index_put_impl_",
-        "aten::masked_scatter_backward",
-    )
+_INDEXING = (
+    *("aten::index", "aten::_unsafe_index", "aten::_index_put_impl_"),
+    "aten::masked_scatter_backward",
 )
 
 
@@ -52,7 +47,6 @@ class Situation(NamedTuple):
     """The operator around it that is known by name; "" for none."""
     reason: Reason
     phase: str
-    node: str
     use: Use
     codes: Collection[CodeType]
     """Code of the frames around it."""
@@ -150,7 +144,6 @@ class NotedSync:
     forward_line: Line | None
     stack: tuple[str, ...]
     cause: str
-    thread: str
 
 
 class _Around(NamedTuple):
@@ -172,7 +165,6 @@ class Recorder:
 
     def __init__(self) -> None:
         self.syncs: list[NotedSync] = []
-        self.operators: Counter[str] = Counter()
         self.notes: dict[str, None] = {}
         """Sentences about what was not as on a GPU, each once, in order."""
         self.step = 0
@@ -196,9 +188,8 @@ class Recorder:
         """Remember a sentence for the end."""
         self.notes[sentence] = None
 
-    def operator(self, name: str) -> None:
-        """Note that a kernel is called, by the line that calls it."""
-        self.operators[name] += 1
+    def operator(self) -> None:
+        """Note the line that calls a kernel."""
         if torch.is_grad_enabled():
             frame: FrameType | None = sys._getframe(1)
             while frame is not None and frames.owner(frame.f_code) is not Owner.PROGRAM:
@@ -215,11 +206,6 @@ class Recorder:
         finally:
             self._local.within = before
 
-    @property
-    def within(self) -> str:
-        """The operator around what runs now on this thread, if it is one noted by name."""
-        return self._local.within
-
     def sync(self, operator: str, reason: Reason) -> None:
         """Note that the host would wait for the device now."""
         around = _look_around(sys._getframe(1))
@@ -233,7 +219,7 @@ class Recorder:
             phase = "forward"
         within = self._local.within
         name = node.name() if node is not None else None
-        situation = Situation(operator, within, reason, phase, name or "", around.use, around.codes)
+        situation = Situation(operator, within, reason, phase, around.use, around.codes)
         self.syncs.append(
             NotedSync(
                 step=self.step,
@@ -248,7 +234,6 @@ class Recorder:
                 forward_line=forward,
                 stack=around.stack,
                 cause=cause(situation),
-                thread=threading.current_thread().name,
             )
         )
 
@@ -312,15 +297,10 @@ class Watch:
         if self.recorder is not None:
             self.recorder.sync(operator, reason)
 
-    def operator(self, name: str) -> None:
+    def operator(self) -> None:
         """Note a call of a kernel, if anything is watched."""
         if self.recorder is not None:
-            self.recorder.operator(name)
-
-    @property
-    def within(self) -> str:
-        """The operator around what runs now; "" for none."""
-        return "" if self.recorder is None else self.recorder.within
+            self.recorder.operator()
 
     def note(self, sentence: str) -> None:
         """Remember a sentence, if anything is watched."""

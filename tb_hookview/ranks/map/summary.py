@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable
 from functools import lru_cache
 
-import msgspec
 import numpy as np
 from isal import isal_zlib
 from msgspec import Struct
@@ -37,18 +36,10 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import dense_rank, first_of_each, ordinal, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import (
-    Bool,
-    Index,
-    Int,
-    Nanoseconds,
-    StepIndex,
-    TimeSet,
-    TreeRow,
-)
+from tb_hookview.arrays.types import Bool, Index, Int, Nanoseconds, StepIndex, TimeSet, TreeRow
 from tb_hookview.cache import Source
 from tb_hookview.errors import UsageError
-from tb_hookview.loading.columns import pack, unpack
+from tb_hookview.loading.columns import pack, unpack, unpacked
 from tb_hookview.ranks.map.ahead import Ahead, find_ahead
 from tb_hookview.ranks.map.steps import StepTimes, step_times, timed_steps
 from tb_hookview.trace import Wanted
@@ -372,15 +363,8 @@ def store(source: Source, mapped: Mapped) -> bool:
 
 def load(source: Source, path: str) -> Mapped | None:
     """Return a source's cached summary as that of a trace at a path; None without."""
-    content = source.get(KIND)
-    if content is None:
-        return None
-    try:
-        mapped = unpack(content, Mapped)
-    except (msgspec.DecodeError, ValueError, IndexError):  # the first is a ValueError of another
-        source.drop(KIND)
-        return None
-    return _at(mapped, path)
+    mapped = unpacked(source, KIND, Mapped)
+    return None if mapped is None else _at(mapped, path)
 
 
 def _at(mapped: Mapped, path: str) -> Mapped:

@@ -21,7 +21,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Nanoseconds, TimeSet, to_us
+from tb_hookview.arrays.types import Bool, to_us
 from tb_hookview.tables.events.names import stream_ids
 from tb_hookview.trace import EventCategory
 
@@ -85,11 +85,11 @@ def find_use(analysis: Analysis, chosen: Bool) -> Use:
     events = analysis.device_events
     kernels = chosen & _kernels(analysis)
     collective = analysis.kinds.kind == COMMUNICATION
-    compute = _time(analysis, kernels & ~collective)
-    communication = _time(analysis, kernels & collective)
+    compute = events.time_of(kernels & ~collective)
+    communication = events.time_of(kernels & collective)
     return Use(
         span=int(events.end[chosen].max() - events.start[chosen].min()),
-        busy=intervals.length(_time(analysis, chosen)),
+        busy=intervals.length(events.time_of(chosen)),
         compute=intervals.length(compute),
         communication=intervals.length(communication),
         overlapped=intervals.length(intervals.intersect(compute, communication)),
@@ -121,11 +121,6 @@ def _kernels(analysis: Analysis) -> Bool:
     return np.asarray(
         analysis.trace.events.kind[analysis.device_events.event] == EventCategory.KERNEL
     )
-
-
-def _time(analysis: Analysis, wanted: Bool) -> TimeSet:
-    """Time in which any of the device events ran."""
-    return analysis.device_events.time_of(wanted)
 
 
 def _sum(analysis: Analysis, wanted: Bool) -> float:
@@ -173,10 +168,8 @@ def stream_rows(selection: Selection) -> list[schema.Stream]:
 def _row_streams(analysis: Analysis, number: int, mine: Bool) -> schema.Stream:
     events, trace = analysis.device_events, analysis.trace
     device, event = int(events.device[mine][0]), int(events.event[mine][0])
-    queue, gaps = (
-        queue_length(analysis.call_tree, analysis.device_events, mine),
-        find_stream_gaps(analysis, mine),
-    )
+    queue = queue_length(analysis.call_tree, events, mine)
+    gaps = find_stream_gaps(analysis, mine)
     known = bool(len(queue.time))
     return schema.Stream(
         id=number,
@@ -204,10 +197,4 @@ def find_stream_gaps(analysis: Analysis, chosen: Bool) -> StreamGaps:
     launched = lookup(analysis.call_tree.start, events.launch[rows[1:]])
     late = launched > reach
     short = ~late & (launched >= 0) & (gap < SHORT_NS)
-    return StreamGaps(
-        _sum_streams(gap, late), _sum_streams(gap, short), _sum_streams(gap, ~late & ~short)
-    )
-
-
-def _sum_streams(time: Nanoseconds, wanted: Bool) -> int:
-    return int(time[wanted].sum())
+    return StreamGaps(*(int(gap[mine].sum()) for mine in (late, short, ~late & ~short)))

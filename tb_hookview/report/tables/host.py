@@ -98,12 +98,10 @@ def _phase_times(analysis: Analysis, rows: _Rows) -> list[TimeSet]:
     """Time in which any row of the thread was open, by phase: disjoint sets."""
     call_tree, reason = analysis.call_tree, analysis.phases.reason
     mine = slice(rows.first, rows.end)
-    start, end, parent, own = (
-        call_tree.start[mine],
-        call_tree.end[mine],
-        call_tree.parent[mine],
-        reason[mine],
-    )
+    start = call_tree.start[mine]
+    end = call_tree.end[mine]
+    parent = call_tree.parent[mine]
+    own = reason[mine]
     # Others lie as a whole within one of the same phase; some straddle the end of what is around.
     adds = np.flatnonzero((own != lookup(reason, parent)) | (end > lookup(call_tree.end, parent)))
     taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)

@@ -10,14 +10,7 @@ from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import grouped
 from tb_hookview.arrays.sums import greatest_by, least_by, sum_by, weighted_mean
-from tb_hookview.arrays.types import (
-    DeviceEventIndex,
-    EventRow,
-    Float,
-    Int,
-    Nanoseconds,
-    to_us,
-)
+from tb_hookview.arrays.types import DeviceEventIndex, EventRow, Float, Int, Nanoseconds, to_us
 from tb_hookview.schema import KINDS, Phase
 from tb_hookview.tables.events.names import numbered_kernels
 from tb_hookview.trace import EventCategory

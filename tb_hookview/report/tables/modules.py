@@ -174,10 +174,7 @@ def _unseen(row: schema.Module) -> schema.Module:
     backward = row.backward
     some = backward.host_us or backward.device_us
     return replace(
-        row,
-        forward=_UNKNOWN,
-        backward=backward if some else _UNKNOWN,
-        backward_ratio=None,
+        row, forward=_UNKNOWN, backward=backward if some else _UNKNOWN, backward_ratio=None
     )
 
 

@@ -175,10 +175,7 @@ HIGH_NOTICES = frozenset(
 """Codes of the reader (`reliability.md`) of high severity: rows or times are missing."""
 
 _LOSSES = frozenset(
-    {
-        *("cut-off", "packing-cut", "lost-events", "lost-at-start", "lost-in-between"),
-        "no-launch",
-    }
+    {*("cut-off", "packing-cut", "lost-events", "lost-at-start", "lost-in-between"), "no-launch"}
 )
 """Codes of traces that lack some of their device events, or what launched them, at any place."""
 _SPEED = "operators.peak_share"
@@ -427,9 +424,7 @@ def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
     return _numbered(sorted(_all(analysis), key=lambda row: row[3] != "high"))
 
 
-def _numbered(
-    found: Iterable[tuple[str, str, int, WarningSeverity]],
-) -> list[schema.TraceWarning]:
+def _numbered(found: Iterable[tuple[str, str, int, WarningSeverity]]) -> list[schema.TraceWarning]:
     """Rows of codes, messages, counts and severities, with an id each."""
     seen: Counter[str] = Counter()
     rows = []

@@ -115,10 +115,6 @@ CREATE_ON_CPU_THEN_MOVE = Rule(
 _A_STEP = 10
 
 
-def _explains_h2d_many_small(context: Context) -> Bool:
-    return traffic.syncs_for(context, _many_small(context))
-
-
 def _find_h2d_many_small(context: Context) -> Iterator[Occurrence]:
     """Blocking copies that no rule of higher priority explains, and all others."""
     syncs, small = context.syncs, _many_small(context) & context.device_events.counted
@@ -146,7 +142,7 @@ H2D_MANY_SMALL = Rule(
     "sizes, 10 us), as torch.tensor(list, device='cuda') makes them.",
     fix=traffic.PACK,
     reference="NVIDIA, Writing Sync-Free Code: tensors made from Python objects",
-    explains=_explains_h2d_many_small,
+    explains=lambda context: traffic.syncs_for(context, _many_small(context)),
     find=_find_h2d_many_small,
     advice=("host-copy-torch-tensor",),
 )
@@ -169,10 +165,7 @@ def _find_h2d_pageable_blocking(context: Context) -> Iterator[Occurrence]:
     found = _repeated(context, H2D_PAGEABLE_BLOCKING)
     unknown = traffic.syncs_for(context, traffic.uploads(context, traffic.UNKNOWN))
     yield from traffic.by_place_of_copies(
-        context,
-        unique(context.syncs.copy[found & ~unknown]),
-        pinning=True,
-        fix_small=traffic.PACK,
+        context, unique(context.syncs.copy[found & ~unknown]), pinning=True, fix_small=traffic.PACK
     )
     yield from traffic.by_place_of_copies(
         context,
@@ -204,10 +197,6 @@ H2D_PAGEABLE_BLOCKING = Rule(
 # Copies from pinned memory that block the host.
 
 
-def _explains_h2d_pinned_but_blocking(context: Context) -> Bool:
-    return traffic.syncs_for(context, traffic.uploads(context, traffic.PINNED))
-
-
 def _find_h2d_pinned_but_blocking(context: Context) -> Iterator[Occurrence]:
     found = _repeated(context, H2D_PINNED_BUT_BLOCKING)
     yield from traffic.by_place_of_copies(context, unique(context.syncs.copy[found]))
@@ -222,7 +211,7 @@ H2D_PINNED_BUT_BLOCKING = Rule(
     fix="Pass non_blocking=True. Kernels launched after the copy on its stream see the data "
     "without a sync. Do not write to the pinned memory again before the copy is done.",
     reference="PyTorch, A guide on good usage of non_blocking and pin_memory()",
-    explains=_explains_h2d_pinned_but_blocking,
+    explains=lambda context: traffic.syncs_for(context, traffic.uploads(context, traffic.PINNED)),
     find=_find_h2d_pinned_but_blocking,
 )
 

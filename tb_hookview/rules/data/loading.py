@@ -24,10 +24,6 @@ from tb_hookview.trace import EventCategory
 # Data loading in the main process, between the steps.
 
 
-def _find_loader_single_process(context: Context) -> Iterator[Occurrence]:
-    return in_loader(context, single=True)
-
-
 LOADER_SINGLE_PROCESS = Rule(
     id="loader-single-process",
     family="data-loading",
@@ -38,7 +34,7 @@ LOADER_SINGLE_PROCESS = Rule(
     fix="Set num_workers above 0, so that batches are made while the model runs, and "
     "pin_memory=True. Keep CUDA out of the workers. Decode or tokenize once, ahead of the run.",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
-    find=_find_loader_single_process,
+    find=lambda context: in_loader(context, single=True),
     advice=(
         *("cpu-preprocess-format", "storage-io-bound", "host-copy-torch-tensor"),
         "host-cpu-tuning",
@@ -47,10 +43,6 @@ LOADER_SINGLE_PROCESS = Rule(
 
 
 # The training waits for a batch that the loader's workers have not finished.
-
-
-def _find_loader_wait(context: Context) -> Iterator[Occurrence]:
-    return in_loader(context, single=False)
 
 
 LOADER_WAIT = Rule(
@@ -63,7 +55,7 @@ LOADER_WAIT = Rule(
     "set persistent_workers=True. Decode and augment on the device, or transform whole batches. "
     "Return less from the workers. Train on one cached batch to measure what could be gained.",
     reference="torch.utils.data documentation; torch_tb_profiler, DataLoader recommendation",
-    find=_find_loader_wait,
+    find=lambda context: in_loader(context, single=False),
     advice=("storage-io-bound", "cpu-preprocess-format", "host-cpu-tuning"),
 )
 

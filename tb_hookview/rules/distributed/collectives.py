@@ -333,7 +333,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         examples=context.device_events.starts(transfers),
         caveats=(INCLUDES_WAITS, _GRAPHS)
-        if context.any_name(_is_graph_launch)
+        if context.any_name(lambda name: name in ("cudaGraphLaunch", "hipGraphLaunch"))
         else (INCLUDES_WAITS,),
         fix=(_WAITING if _wait(context) else _COMPARE if share > _MOSTLY else "")
         + (_fix(context, next(iter(times)), launch, alone) or _FIX),
@@ -460,10 +460,6 @@ def _is_of_embeddings(name: str) -> bool:
 def _is_pipelined(name: str) -> bool:
     """Whether torchrec's pipeline marks with a name that it exchanges indices ahead."""
     return name.startswith("## ") and ("sparse_data_dist" in name or name.startswith("## sdd_"))
-
-
-def _is_graph_launch(name: str) -> bool:
-    return name in ("cudaGraphLaunch", "hipGraphLaunch")
 
 
 def _exposed(context: Context, transfers: Bool) -> tuple[DeviceEventIndex, Nanoseconds]:

@@ -233,11 +233,9 @@ def repeated(context: Context) -> Bool:
 
     Before it models move to the device; all count where too few copies are there for that.
     """
-    syncs, work, events = (
-        context.syncs,
-        context.analysis.device_events,
-        context.analysis.trace.events,
-    )
+    syncs = context.syncs
+    work = context.analysis.device_events
+    events = context.analysis.trace.events
     kernels = work.event[events.kind[work.event] == EventCategory.KERNEL]
     first = events.start[kernels].min(initial=np.iinfo(np.int64).max)
     before = np.count_nonzero(uploads(context, "HtoD") & (work.start < first))
@@ -409,11 +407,7 @@ def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:
 
 def has_ddp(context: Context) -> bool:
     """Whether DistributedDataParallel marks anything in the trace."""
-    return context.any_name(_is_of_ddp)
-
-
-def _is_of_ddp(name: str) -> bool:
-    return "DistributedDataParallel" in name or "reducer::" in name
+    return context.any_name(lambda name: "DistributedDataParallel" in name or "reducer::" in name)
 
 
 def transfers_of(context: Context, rows: TreeRow) -> Bool:

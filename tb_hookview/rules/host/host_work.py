@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import first_of_each, isin
 from tb_hookview.arrays.types import Bool, GapIndex
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
@@ -213,8 +213,8 @@ def _little(context: Context) -> bool:
 
 
 def _caveats(context: Context, name: str, gaps: GapIndex) -> Iterator[str]:
-    first = _first_events(context)
-    if np.isin(context.analysis.gaps.device_event[gaps], first).any():
+    first = first_of_each(context.analysis.device_events.device)
+    if isin(context.analysis.gaps.device_event[gaps], first).any():
         yield _BEFORE
     if is_operator(name):
         yield _HELD_UP
@@ -282,12 +282,6 @@ def _without_steps(
         latent="the trace marks no steps, so it may be of the set-up and is not charged",
         fix=_NO_STEPS,
     )
-
-
-def _first_events(context: Context) -> list[int]:
-    """The first event of each device."""
-    device = context.analysis.device_events.device
-    return [int(np.flatnonzero(device == one)[0]) for one in unique(device).tolist()]
 
 
 RULE = Rule(

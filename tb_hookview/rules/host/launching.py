@@ -299,7 +299,8 @@ _LISTED = (
 
 
 def _find_graph_pause(context: Context) -> Iterator[Occurrence]:
-    replayed = _replayed(context)
+    known = context.analysis.device_events.launch >= 0
+    replayed = np.asarray(context.device_events.of_graph & known)
     if not replayed.any():
         return
     yield from _before(context, replayed)
@@ -346,12 +347,6 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
             title="The device idles within CUDA or HIP graphs",
             fix=_LISTED,
         )
-
-
-def _replayed(context: Context) -> Bool:
-    """Device events of a graph whose launch is known, shape (d,)."""
-    known = context.analysis.device_events.launch >= 0
-    return np.asarray(context.device_events.of_graph & known)
 
 
 GRAPH_PAUSE = Rule(

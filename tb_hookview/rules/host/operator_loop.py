@@ -82,10 +82,8 @@ def _occurrence(
     context: Context, group: list[_Loop], host: tuple[HostTime, ...], held: float
 ) -> Occurrence:
     repeats, name = max(each.repeats for each in group), group[0].name
-    module, forward = (
-        group[0].module,
-        context.steps.us_per_step(sum(intervals.length(each.time) for each in group)),
-    )
+    module = group[0].module
+    forward = context.steps.us_per_step(sum(intervals.length(each.time) for each in group))
     backward = "with what they made run in the backward " if held > forward else ""
     return Occurrence(
         place=f"a loop around {name}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import isin, mask_of, pair_key, unique, unique_inverse
+from tb_hookview.arrays.joins import dense_rank, isin, mask_of, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.formats import format_count
@@ -82,17 +82,16 @@ def _repeated(context: Context, rows: TreeRow) -> Bool:
         [tree.start[analysis.nodes.row], analysis.phases.time[Phase.OPTIMIZER][:, 0]]
     )
     start = tree.start[rows]
-    key = [
+    group = dense_rank(
         _module(context, rows),
         tree.thread[rows],
         np.searchsorted(context.steps.windows[:, 0], start, side="right"),
         np.searchsorted(np.sort(ends), start),
         isin(rows, around).astype(np.int64),
-    ]
-    _, group = np.unique(np.stack(key, axis=1), axis=0, return_inverse=True)
-    order = np.lexsort((start, group.reshape(-1)))
+    )
+    order = np.lexsort((start, group))
     again = np.zeros(len(rows), bool)
-    again[order[1:]] = np.diff(group.reshape(-1)[order]) == 0
+    again[order[1:]] = np.diff(group[order]) == 0
     return again
 
 

@@ -73,10 +73,6 @@ _UNKNOWN = _Kind(
 )
 
 
-def _find_index_put_sort_kernels(context: Context) -> Iterator[Occurrence]:
-    return _on_host(context) if context.on_host else _on_devices(context)
-
-
 def _on_host(context: Context) -> Iterator[Occurrence]:
     """Yield an occurrence for each module whose sums by an index take long on the CPU."""
     puts = context.rows.named(*_SORTED[:3])
@@ -181,7 +177,7 @@ INDEX_PUT_SORT_KERNELS = Rule(
     "Detach what is selected and needs no gradient.",
     reference="PyTorch issue 15245",
     confidence="medium",
-    find=_find_index_put_sort_kernels,
+    find=lambda context: _on_host(context) if context.on_host else _on_devices(context),
 )
 
 

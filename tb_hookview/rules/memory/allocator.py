@@ -53,10 +53,6 @@ _FREEING = "cudaFree waits for the whole device"
 _ALLOCATING = "it blocks the host"
 
 
-def _explains_allocator_malloc_free_in_step(context: Context) -> Bool:
-    return np.asarray(context.analysis.calls[context.syncs.row] == Call.ALLOCATE)
-
-
 def _find_allocator_malloc_free_in_step(context: Context) -> Iterator[Occurrence]:
     calls = (
         (context.analysis.calls == Call.ALLOCATE)
@@ -197,7 +193,7 @@ ALLOCATOR_MALLOC_FREE_IN_STEP = Rule(
     "Where one of three or more measured steps allocates and none frees, it is priced once.",
     fix=f"{_EMPTIED} {_SHAPES} {_FULL} {_CACHE}",
     reference="CUDA semantics, memory management; torch.cuda.memory_stats",
-    explains=_explains_allocator_malloc_free_in_step,
+    explains=lambda context: np.asarray(context.analysis.calls[context.syncs.row] == Call.ALLOCATE),
     find=_find_allocator_malloc_free_in_step,
 )
 

@@ -39,10 +39,6 @@ _CAVEAT = (
 )
 
 
-def _find(context: Context) -> Iterator[Occurrence]:
-    return _on_host(context) if context.on_host else _on_devices(context)
-
-
 def _on_host(context: Context) -> Iterator[Occurrence]:
     """Yield one occurrence for the forwards that the CPU runs again."""
     tree, again = context.call_tree, context.analysis.attribution.row_recompute
@@ -135,5 +131,5 @@ RECOMPUTE_OVERHEAD = Rule(
     "attention. Pass preserve_rng_state=False where nothing is random. Checkpoint fewer blocks if "
     "memory is free.",
     reference="torch.utils.checkpoint documentation",
-    find=_find,
+    find=lambda context: _on_host(context) if context.on_host else _on_devices(context),
 )

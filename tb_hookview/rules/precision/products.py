@@ -118,10 +118,6 @@ def _has_double(inputs: Inputs) -> bool:
     return any("double" in kind and shape for shape, kind in inputs)
 
 
-def _find_fp64_kernels(context: Context) -> Iterator[Occurrence]:
-    return _on_host(context) if context.on_host else _on_devices(context)
-
-
 def _on_host(context: Context) -> Iterator[Occurrence]:
     """Yield one occurrence for what the CPU computes with tensors of type double."""
     wanted = context.rows.beginning("aten::") & context.rows.counted
@@ -185,7 +181,7 @@ FP64_KERNELS = Rule(
     fix="Cast in the dataset (np.float32) and pass dtype= where tensors are created from Python or "
     "numpy values. Use float64 only for the few numbers that need it, and sum them rarely.",
     reference="NVIDIA tables of throughput by precision",
-    find=_find_fp64_kernels,
+    find=lambda context: _on_host(context) if context.on_host else _on_devices(context),
 )
 
 

@@ -46,10 +46,6 @@ _MASKS = (
 )
 
 
-def _explains_bool_branch(context: Context) -> Bool:
-    return context.syncs.inside("aten::is_nonzero")
-
-
 def _find_bool_branch(context: Context) -> Iterator[Occurrence]:
     explained, finite = context.explained_by(SYNC_BOOL_BRANCH), _after_finite_check(context)
     of_all = _of_all(context) & ~finite
@@ -81,7 +77,7 @@ SYNC_BOOL_BRANCH = Rule(
     "Check for NaN and inf on the loss or gradient norm that exists already, every k steps only, "
     "or keep a flag on the device. Distributions check their parameters so: validate_args=False.",
     reference="NVIDIA, Writing Sync-Free Code: dynamic patterns",
-    explains=_explains_bool_branch,
+    explains=lambda context: context.syncs.inside("aten::is_nonzero"),
     find=_find_bool_branch,
 )
 
@@ -101,10 +97,6 @@ _LENGTHS = (
 )
 _AT_ONCE_NS = 10_000
 """Time after a read of a bound within which torch slices; Python takes longer."""
-
-
-def _explains_host_index_or_slice(context: Context) -> Bool:
-    return _uploads(context) | _bounds(context)
 
 
 def _uploads(context: Context) -> Bool:
@@ -150,7 +142,7 @@ SYNC_HOST_INDEX_OR_SLICE = Rule(
     "aten::item inside a module with aten::slice, select or narrow right after it.",
     fix=f"{_INDICES} {_LENGTHS}",
     reference="NVIDIA, CUDA Graphs: quick checklist",
-    explains=_explains_host_index_or_slice,
+    explains=lambda context: _uploads(context) | _bounds(context),
     find=_find_host_index_or_slice,
 )
 
@@ -254,10 +246,6 @@ _FIXES: dict[str, tuple[Confidence, str]] = {
 """Operators of torch that sync, with the confidence that it is for this, and the fix."""
 
 
-def _explains_data_dependent_size(context: Context) -> Bool:
-    return context.syncs.inside_matching(rf"aten::({'|'.join(_FIXES)})")
-
-
 def _find_data_dependent_size(context: Context) -> Iterator[Occurrence]:
     explained = context.explained_by(SYNC_DATA_DEPENDENT_SIZE)
     if not explained.any():
@@ -276,7 +264,7 @@ SYNC_DATA_DEPENDENT_SIZE = Rule(
     "unique_consecutive, bincount, histc, _coalesce, or a factorization of aten::linalg_*.",
     fix=" ".join(fix for _, fix in _FIXES.values()),
     reference="torch.repeat_interleave, torch.linalg.inv_ex; torchtitan PR 3274",
-    explains=_explains_data_dependent_size,
+    explains=lambda context: context.syncs.inside_matching(rf"aten::({'|'.join(_FIXES)})"),
     find=_find_data_dependent_size,
 )
 
@@ -308,10 +296,6 @@ _INSTEAD = {
 """What the evidence says of a read, and the remedy, where it is not the rule's."""
 
 
-def _explains_scalar_item(context: Context) -> Bool:
-    return context.syncs.reads_value | context.syncs.prints
-
-
 def _find_scalar_item(context: Context) -> Iterator[Occurrence]:
     explained = context.explained_by(SYNC_SCALAR_ITEM)
     if not explained.any():
@@ -332,7 +316,7 @@ SYNC_SCALAR_ITEM = Rule(
     "keeps 1/k of the cost. Stack several values and copy them once. To log, copy into pinned "
     "memory with non_blocking=True and read it a step later. Print outside of the loop.",
     reference="PyTorch Performance Tuning Guide: avoid unnecessary CPU-GPU synchronization",
-    explains=_explains_scalar_item,
+    explains=lambda context: context.syncs.reads_value | context.syncs.prints,
     find=_find_scalar_item,
 )
 
@@ -417,10 +401,6 @@ _FIX = (
 _RECORDS = "a CUDA graph is recorded in the same operator, and the device is waited for before"
 
 
-def _explains_in_operator(context: Context) -> Bool:
-    return np.ones(len(context.syncs), bool)
-
-
 def _find_in_operator(context: Context) -> Iterator[Occurrence]:
     explained = context.explained_by(SYNC_IN_OPERATOR)
     call = context.analysis.calls[context.syncs.row]
@@ -441,6 +421,6 @@ SYNC_IN_OPERATOR = Rule(
     "of the loop, or use a form of the operator that needs nothing from the host.",
     reference="torch.cuda.set_sync_debug_mode",
     confidence="medium",
-    explains=_explains_in_operator,
+    explains=lambda context: np.ones(len(context.syncs), bool),
     find=_find_in_operator,
 )

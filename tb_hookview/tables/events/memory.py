@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -92,13 +91,11 @@ def memory_curve(selection: Selection) -> Arrays:
             "time_us": lambda i: Numbers(events.time[i] / 1000),
             "allocated_bytes": lambda i: Numbers(events.allocated[i]),
             "reserved_bytes": lambda i: known(events.reserved[i]),
-            **{f"{kind.name.lower()}_bytes": _of(memory, kind) for kind in MemoryClass},
+            **{
+                f"{kind.name.lower()}_bytes": partial(_levels, memory, kind) for kind in MemoryClass
+            },
         },
     )
-
-
-def _of(memory: MemoryUse, kind: MemoryClass) -> Callable[[Int], Values]:
-    return partial(_levels, memory, kind)
 
 
 def _levels(memory: MemoryUse, kind: MemoryClass, at: Int) -> Values:

@@ -64,9 +64,9 @@ class Names:
         return Texts(self._node_names, lookup(self._node_text, node))
 
     def device(self, device: DeviceNumber) -> Texts:
-        """Ids of devices."""
+        """Ids of devices; none for -1."""
         values, place = unique_inverse(device)
-        return Texts([str(value) for value in values.tolist()], place)
+        return Texts([str(value) if value >= 0 else None for value in values.tolist()], place)
 
     def step_columns(self, step: StepIndex) -> Columns:
         """Name and id of each entry's step."""

@@ -51,6 +51,10 @@ def device_us(
 def _work_columns(groups: OperatorGroups) -> Columns:
     calls = groups.calls
 
+    def counted(values: Float) -> Float:
+        """Sums of values over calls with FLOPs: the peak of the others does not matter."""
+        return groups.within(np.where(calls.flops > 0, values, 0.0))
+
     def flops(i: Int) -> Float:
         return groups.flops[i]
 
@@ -58,25 +62,12 @@ def _work_columns(groups: OperatorGroups) -> Columns:
         return groups.flops_time[i]
 
     return {
-        "flops": lambda i: _positive(flops(i)),
+        "flops": lambda i: Numbers(flops(i), flops(i) > 0),
         "flops_us": lambda i: Numbers(spent(i) / 1000, spent(i) > 0),
         "tflop_per_s": lambda i: ratio(flops(i), spent(i) * 1000),
-        "peak_share": lambda i: ratio(groups.within(_peak_or_none(calls))[i], spent(i)),
-        "flop_per_byte": lambda i: ratio(flops(i), groups.within(_bytes_or_none(calls))[i]),
+        "peak_share": lambda i: ratio(counted(calls.time_at_peak)[i], spent(i)),
+        "flop_per_byte": lambda i: ratio(flops(i), counted(calls.bytes)[i]),
     }
-
-
-def _peak_or_none(calls: OperatorCalls) -> Float:
-    """Time at the peak; 0 for calls without FLOPs, whose peak does not matter."""
-    return np.where(calls.flops > 0, calls.time_at_peak, 0.0)
-
-
-def _bytes_or_none(calls: OperatorCalls) -> Float:
-    return np.where(calls.flops > 0, calls.bytes, 0.0)
-
-
-def _positive(values: Float) -> Numbers:
-    return Numbers(values, values > 0)
 
 
 def ratio(part: Float, whole: Float) -> Numbers:

@@ -10,11 +10,10 @@ from tb_hookview.analysis.device.events import calls_of
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import asof, index_of, scatter, unique_inverse
+from tb_hookview.arrays.joins import asof, index_of, scatter
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
-    DeviceNumber,
     EventRow,
     Int,
     Nanoseconds,
@@ -331,17 +330,12 @@ def cuda_syncs(selection: Selection) -> Arrays:
             "cuda_sync_kind": lambda i: Texts(kinds, each[i]),
             "start_us": lambda i: microseconds(start[i]),
             "duration_us": lambda i: microseconds(events.duration[rows.event[i]]),
-            "device_id": lambda i: _devices(rows.device[i]),
+            "device_id": lambda i: names.device(rows.device[i]),
             "stream": lambda i: known(rows.stream[i]),
             **_calls(analysis, names),
             **names.step_columns(step),
         },
     )
-
-
-def _devices(device: DeviceNumber) -> Texts:
-    values, place = unique_inverse(device)
-    return Texts([str(value) if value >= 0 else None for value in values.tolist()], place)
 
 
 def _calls(analysis: Analysis, names: Names) -> Columns:

@@ -352,11 +352,9 @@ def _sources(
 def _of_piece(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     """What ran in a piece of the critical path, and the ends of its edge."""
     analysis, path = timeline.analysis, timeline.path
-    events, rows, graph = (
-        analysis.device_events.event,
-        analysis.call_tree.event,
-        path.simulator.graph,
-    )
+    events = analysis.device_events.event
+    rows = analysis.call_tree.event
+    graph = path.simulator.graph
     edge = path.recorded.edge[subject.piece : subject.piece + 1]
     ran = path.recorded.event[subject.piece : subject.piece + 1]
     yield from _events(timeline, "runs", events[ran[ran >= 0]])
