@@ -481,3 +481,28 @@ def test_nor_is_one_whose_kernel_begins_before_it_returns(tmp_path: Path) -> Non
         each["ts"] += 8000
     simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", rows)), None))
     assert simulator.unchanged.step == simulator.recorded.step
+
+
+@pytest.mark.parametrize(("pairs", "lag"), [(9, 1200), (3, 0)])
+def test_a_stream_whose_launches_take_long_to_begin_has_gaps(
+    pairs: int, lag: int, tmp_path: Path
+) -> None:
+    """Every third pair begins after 40 us, the others after 60, as their second ones would alone.
+
+    These were launched 50 us before the first ended: queued for the quickest, not for the usual.
+    With three pairs only two were.
+    """
+    rows: list[dict[str, Any]] = []
+    for pair in range(pairs):
+        began = 40 if pair % 3 == 0 else 60
+        ends = began + 5
+        for launched, start in ((0, began), (15, max(ends + 1.2, 60))):
+            number = {"correlation": len(rows) + 1}
+            on_host = {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7}
+            on_device = {"cat": "kernel", "name": "k", "pid": 0, "tid": 9}
+            for row, moment in ((on_host, launched), (on_device, start)):
+                when = {"ph": "X", "ts": 1000 + 200 * pair + moment, "dur": 5, "args": number}
+                rows.append(row | when)
+    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", rows)), None))
+    edges = simulator.graph.edges
+    assert set(edges.lag[edges.of(EdgeKind.STREAM)].tolist()) == {lag}

@@ -48,6 +48,8 @@ _SHORT = 20_000
 """Nanoseconds between events of a stream from which on the stream itself is no reason."""
 _FEW = 3
 """Multiple of the median gap on a stream from which on something else is its reason."""
+_SOME = 3
+"""Events that may have been queued from which on the least gap on a stream is a queue's."""
 _QUEUE_LENGTH = 1020
 """Launches that the queue of a CUDA device takes, where none is blocked: V100; 1,021 on H200."""
 
@@ -244,7 +246,7 @@ def stream_edges(times: DeviceTimes, nodes: Nodes) -> Iterator[EdgeSet]:
     queued &= times.launched[later] + times.latency[later] <= times.end[before]
     queued |= in_one
     pair = dense_rank(times.kind[before], times.kind[later], in_one)
-    lag = np.full(len(later), _typical(gap[queued]))
+    lag = np.full(len(later), _typical(gap[queued]) if queued.any() else _least(times, later, gap))
     for each in unique(pair[queued & (gap <= _SHORT)]):
         lag[pair == each] = _typical(gap[queued & (pair == each)])
     lag = np.where(gap < np.minimum(lag, 0) - _OVERLAP, gap, lag)
@@ -286,6 +288,19 @@ def _typical(gap: Nanoseconds) -> int:
     """Mean of the short gaps that are no more than a few times their median."""
     gap = gap[(gap >= -_OVERLAP) & (gap <= _SHORT)]
     return int(gap[gap <= max(_FEW * median(gap), _OVERLAP)].mean()) if len(gap) else 0
+
+
+def _least(times: DeviceTimes, later: Int, gap: Nanoseconds) -> int:
+    """Least gap before events that follow another on their stream, if some may have been queued.
+
+    Where launches usually take long to begin, none surely was; the quickest shows which may.
+    """
+    waited = times.start - times.launched
+    known = (times.launched >= 0) & (waited >= 0)
+    quickest = int(waited[known].min()) if known.any() else 0
+    queued = known[later] & ~times.in_graph[later] & (gap <= waited[later] - quickest)
+    short = (gap >= 0) & (gap <= _SHORT)
+    return int(gap[short].min()) if (queued & short).sum() >= _SOME else 0
 
 
 def queue_edges(
