@@ -312,18 +312,21 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
     transfers = context.device_events.of_kinds("communication") & ~of_batch_norms(context)
     rows, alone = _exposed(context, transfers)
     exposed = context.steps.us_per_step(alone.sum())
-    if not context.steps.duration_us or exposed <= _SHARE_COMM_EXPOSED * context.steps.measured_us:
+    devices = max(len(unique(context.analysis.device_events.device[rows])), 1)
+    step = devices * context.steps.measured_us
+    if not context.steps.duration_us or exposed <= _SHARE_COMM_EXPOSED * step:
         return
     whole = context.device_events.us_per_step(transfers)
     count = int(np.count_nonzero(transfers & context.device_events.counted))
-    share = exposed / context.steps.measured_us
+    share = exposed / step
+    there, each = (f" on {devices} devices", " of it on each") if devices > 1 else ("", "")
     times = _by_collective(context, rows, alone)
     launch = context.analysis.device_events.launch[rows]
     yield Occurrence(
         place="collectives",
         evidence=f"{format_count(count / len(context.steps), 'collective')}{context.each}, "
-        f"{format_us(whole)}; for {format_us(exposed)} of {context.steps.measured} "
-        f"({share:.0%}{_range(context, rows, alone)}) nothing overlaps them: "
+        f"{format_us(whole)}; for {format_us(exposed)} of {context.steps.measured}{there} "
+        f"({share:.0%}{each}{_range(context, rows, alone)}) nothing overlaps them: "
         + ", ".join(f"{name} {format_us(time)}" for name, time in times.items())
         + _under(context, rows, alone)
         + _volume(context),

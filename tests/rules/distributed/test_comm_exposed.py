@@ -53,6 +53,18 @@ def test_a_graph_may_hide_what_is_computed(tmp_path: Path) -> None:
     assert len(findings(tmp_path, COMPUTES, reduces, graph)[RULE][0].caveats) == 2
 
 
+def test_devices_of_one_process_are_exposed_for_their_mean(tmp_path: Path) -> None:
+    rows = [
+        each
+        for device in range(4)
+        for start, calls in ((1000, GEMM), (1020, REDUCE))
+        for each in operators(calls, start=start + device, kernel=16, device=device)
+    ]
+    (finding,) = findings(tmp_path, rows)[RULE]
+    assert finding.cost_us_per_step == 4 * 16
+    assert "for 64.0 us of the trace on 4 devices (34% of it on each)" in finding.evidence
+
+
 def test_transfers_that_overlap_are_not_counted_twice(tmp_path: Path) -> None:
     reduces = operators(REDUCE, start=1100, kernel=60, stream=20)
     beside = operators(REDUCE, start=1120, kernel=60, stream=21)
