@@ -35,7 +35,6 @@ from tb_hookview.simulation.simulator import Outcome, Simulator
 HOST_SIDE: tuple[Bound, Bound] = ("host", "data")
 DEVICE_SIDE: tuple[Bound, Bound] = ("device", "communication")
 """The second of each side can overlap with the other side, where it is set up so."""
-_RESOURCES = (*HOST_SIDE, *DEVICE_SIDE)
 EVEN = 0.05
 """Share of the longer side within which both count as even: half of all predictions are nearer to
 what happened than that, nearly all within twice as much (`benchmarks/results/validation.md`)."""
