@@ -192,7 +192,8 @@ def tests(
 
 def _need_backward(report: schema.ReportData) -> None:
     if not any(_backward(report.coverage)):
-        what = "no backward pass"
+        shown = report.per_step.backward_us is not None
+        what = "no backward pass" if shown else "the trace does not show its backward pass"
         if report.totals.backward_device_us is None and report.totals.unplaced_graph_us:
             what = "its backward pass may be in replayed graphs"
         raise UsageError(f"{report.trace.path}: {what} ({report.per_step.text})")

@@ -134,12 +134,15 @@ def _syncs(report: ReportData) -> str:
     own = totals.own_syncs()
     if own is None:
         return "host blocked: unknown, no call of the device's runtime is recorded"
+    backward = totals.backward_sync_count
+    in_backward = format_number(backward) if backward else "none"
+    if backward is None:
+        in_backward = "an unknown number"
     text = (
         f"host blocked for {format_us(means.sync_blocked_us)} {format_per(means.marked)} in "
         f"{format_number(means.sync_count)} {'sync' if means.sync_count == 1 else 'syncs'}; "
         f"{format_count(own[0], 'sync')} {means.scope}, "
-        f"{format_number(totals.backward_sync_count) if totals.backward_sync_count else 'none'} "
-        "in backward"
+        f"{in_backward} in backward"
     )
     if totals.profiler_sync_count:
         text += f" (profiler's own excluded: {format_us(totals.profiler_sync_us)})"

@@ -75,7 +75,8 @@ class Context(Struct, frozen=True, dict=True):
 
     def part_text(self, us: float) -> str:
         """Write a mean with its part of a step: `167 ms per step, 12% of it`."""
-        return f"{self.us_text(us)}, {us / self.steps.duration_us:.0%} of it"
+        whole = "it" if self.steps.marked else "the trace"
+        return f"{self.us_text(us)}, {us / self.steps.duration_us:.0%} of {whole}"
 
     def listed(self, times: Iterable[tuple[str, float]]) -> str:
         """Write names with means of their times, given in nanoseconds: `aten::mm (2 ms), ...`."""

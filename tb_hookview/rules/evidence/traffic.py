@@ -225,6 +225,9 @@ def _size(context: Context, copies: DeviceEventIndex) -> str:
     if (moved < 0).any() or not time:
         return ""
     rate = "" if small(context)[copies].all() else f" at {moved.sum() / time:.2f} GB/s"
+    least, most = int(moved.min()), int(moved.max())
+    if most > 2 * least:
+        return f" of {format_bytes(least)} to {format_bytes(most)}{rate}"
     return f" of {format_bytes(moved.mean())} on average{rate}"
 
 

@@ -269,7 +269,8 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
     work, events = context.analysis.device_events, context.analysis.trace.events
     blocks, occupancy = events.blocks_per_sm[work.event], events.occupancy[work.event]
     counted = context.device_events.counted & (events.kind[work.event] == EventCategory.KERNEL)
-    counted &= ~context.device_events.of_kinds(*_BY_DESIGN)
+    aside = counted & context.device_events.of_kinds(*_BY_DESIGN)
+    counted &= ~aside
     few = counted & (blocks < 1)
     thin = counted & ~few & (occupancy < _OCCUPANCY) & (work.duration > _LONG_NS)
     share = context.device_events.share(few | thin)
@@ -279,7 +280,8 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
     rows = np.flatnonzero(few)
     yield Occurrence(
         place="kernels with few blocks",
-        evidence=f"{_both(context, few, thin)}: {share:.0%} of device work",
+        evidence=f"{_both(context, few, thin)}: {share:.0%} of device "
+        f"work{_aside(aside & (blocks < 1))}",
         wasted=rows,
         wasted_ns=np.rint(work.duration[rows] * (1 - blocks[rows])).astype(np.int64),
         saved=_SAVED_SMALL_GRID_LOW_OCCUPANCY,
@@ -288,6 +290,14 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
         latent="occupancy alone does not show what a larger grid would save",
         fix=fix_of_events(context, *_with_time(context, few | thin)),
     )
+
+
+def _aside(kernels: Bool) -> str:
+    """Phrase of kernels that have few blocks for good reasons, "" without any."""
+    if not kernels.any():
+        return ""
+    number = format_count(int(np.count_nonzero(kernels)), "kernel")
+    return f"; {number} of products, convolutions, attention or collectives not counted"
 
 
 def _with_time(context: Context, wanted: Bool) -> tuple[DeviceEventIndex, Nanoseconds]:

@@ -115,9 +115,14 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
 
 
 def _stepping_us(context: Context, stepping: Bool) -> float:
-    """Time in some steps of optimizers, less that of their closures, microseconds per step."""
-    closures = context.analysis.phases.closures
-    parts = [intervals.subtract(each.time, closures) for each in context.rows.host_time(stepping)]
+    """Time in some steps of optimizers, microseconds per step.
+
+    That of their closures is not in it, nor kernel loading, which happens once.
+    """
+    loads = context.analysis.kernel_loads
+    once = intervals.of(loads.start, loads.end)
+    others = intervals.normal(np.concatenate([context.analysis.phases.closures, once]))
+    parts = [intervals.subtract(each.time, others) for each in context.rows.host_time(stepping)]
     return context.steps.us_per_step(sum(map(intervals.length, parts)))
 
 

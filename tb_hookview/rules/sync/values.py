@@ -21,6 +21,7 @@ from tb_hookview.rules.evidence.traffic import (
     FASTER_PINNED,
     SIZES,
     Purpose,
+    bytes_of,
     exposed,
     purposes,
     sizes_copied,
@@ -325,6 +326,8 @@ SYNC_SCALAR_ITEM = Rule(
 
 
 _NO_OPERATORS = "the trace has no operators: it may be .item() as well as .cpu()"
+_ONE_VALUE = "the trace has no operators: so few bytes are probably read by .item()"
+_VALUE_BYTES = 8
 _INTO_PAGEABLE = "DtoH (Device -> Pageable"
 _ASSUMES_FASTER = (
     "Assumes that a copy into pinned memory takes half as long, as it did on an A100 (154 MB in "
@@ -345,11 +348,24 @@ def _find_d2h_copy(context: Context) -> Iterator[Occurrence]:
     if not explained.any():
         return
     sizes = sizes_copied(context)
-    unknown = "" if context.syncs.operators_known else _NO_OPERATORS
-    for occurrence in by_place(context, explained & ~sizes, note=unknown):
+    known, one = context.syncs.operators_known, _of_one_value(context)
+    note = "" if known else _NO_OPERATORS
+    for occurrence in by_place(context, explained & ~(sizes | one), note=note):
         yield _into_pinned(context, occurrence)
+    yield from by_place(
+        context, explained & one & ~sizes, note=_ONE_VALUE, fix=SYNC_SCALAR_ITEM.fix
+    )
     note = "where batches are exchanged or split, such as lengths and split sizes"
     yield from by_place(context, explained & sizes, note=note, fix=SIZES)
+
+
+def _of_one_value(context: Context) -> Bool:
+    """Syncs of copies of one number, where the trace has no operators that show what reads it."""
+    copy = context.syncs.copy
+    if context.syncs.operators_known:
+        return np.zeros(len(copy), bool)
+    size = lookup(bytes_of(context), copy)
+    return np.asarray((size > 0) & (size <= _VALUE_BYTES))
 
 
 def _into_pinned(context: Context, occurrence: Occurrence) -> Occurrence:

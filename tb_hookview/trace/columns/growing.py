@@ -199,16 +199,15 @@ def _table(parts: list[Int], thread: Index) -> Memory:
 # Estimated occupancy: where the profiler wrote 0 for unknown.
 
 
-_WARP = 32
+_WARP, _MOST_WARPS = 32, 64
 """Threads; AMD's have more, and no estimate of occupancy."""
 
 
 def drop_impossible_occupancy(columns: dict[str, Any], texts: StringTable) -> None:
-    """Make an occupancy of 0 with at least one warp per multiprocessor NaN, in place.
+    """Make an occupancy of 0 with at least 1% of a multiprocessor's warps NaN, in place.
 
     libkineto writes 0 where its model of the device does not fit the kernel (more shared memory
-    than a block has by default). One warp of the 64 of a multiprocessor is over 1%; less than one
-    rounds to 0.
+    than a block has by default). A multiprocessor has 64 warps at most.
     """
     occupancy: Float = columns["occupancy"]
     blocks, shapes = columns["blocks_per_sm"], columns["block"]
@@ -217,7 +216,7 @@ def drop_impossible_occupancy(columns: dict[str, Any], texts: StringTable) -> No
     zero = np.flatnonzero((occupancy == 0) & ~np.isnan(blocks))
     distinct, which = np.unique(shapes[zero], return_inverse=True)
     warps = np.array([_warps(texts[shape]) for shape in distinct.tolist()], np.int64)
-    occupancy[zero[blocks[zero] * warps[which] >= 1]] = np.nan
+    occupancy[zero[100 * blocks[zero] * warps[which] >= _MOST_WARPS]] = np.nan
 
 
 def _warps(block: str) -> int:

@@ -21,6 +21,19 @@ def test_one_parameter_after_the_other(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == pytest.approx(7 + 23 * 16)
 
 
+def test_a_kernel_that_is_loaded_is_no_time_of_every_step(tmp_path: Path) -> None:
+    """The first launch takes 5 ms."""
+    rows = operators(UPDATES)
+    first, call, *others = rows
+    for each in others:
+        each["ts"] += 5000
+    first["dur"] += 5000
+    call["dur"] += 5000
+    annotation = STEP | {"dur": STEP["dur"] + 5000}
+    (finding,) = findings(tmp_path, rows, [annotation])[RULE]
+    assert "the host spends 897 us in Optimizer.step" in finding.evidence
+
+
 def test_a_device_that_is_busy_meanwhile(tmp_path: Path) -> None:
     backward = operators([("aten::mm", "gemm")], start=900, kernel=900, stream=9)
     (finding,) = findings(tmp_path, backward, operators(UPDATES), [STEP])[RULE]

@@ -120,6 +120,17 @@ def test_without_operators_the_call_before_a_sync_is_its_copy(tmp_path: Path) ->
     ]
 
 
+def test_without_operators_a_few_bytes_are_probably_a_value(tmp_path: Path) -> None:
+    picture = """
+        main calls [launch corr=1][copy corr=5          ][wait][launch corr=7]
+        gpu  copy                     [D2P corr=5 bytes=4]
+        gpu  kernel     [k corr=1]                            [k corr=7      ]
+        """
+    (finding,) = findings(tmp_path, picture)["sync-d2h-copy"]
+    assert "probably read by .item()" in finding.evidence
+    assert "Keep metrics as detached tensors" in finding.fix
+
+
 def test_a_result_after_which_nothing_is_launched_gains_nothing(tmp_path: Path) -> None:
     picture = """
         main notes [ProfilerStep#1                                   ]

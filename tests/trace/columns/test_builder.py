@@ -61,6 +61,7 @@ def test_a_measure_is_a_float_and_nan_for_none() -> None:
     ("occupancy", "blocks", "block", "expected"),
     [
         (0, 0.848, [384, 1, 1], np.nan),
+        (0, 0.18, [128, 1, 1], np.nan),
         (0, 0.0075, [64, 1, 1], 0),
         (25, 0.848, [384, 1, 1], 25),
         (0, 2.0, "384", 0),
