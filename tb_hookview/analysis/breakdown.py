@@ -64,7 +64,7 @@ def device_steps(analysis: Analysis) -> tuple[Intervals, int]:
     A device event is launched in the step that its call lies in as a whole. The first step begins
     no earlier than the end of those launched before it that ended before its own began.
     """
-    host, device_events = analysis.steps.mark, analysis.device_events
+    host, device_events = analysis.steps.with_recording, analysis.device_events
     step = launching_step(analysis.steps, analysis.call_tree, device_events)
     launched = np.bincount(step[step >= 0], minlength=len(host))
     if not launched.any():

@@ -77,6 +77,12 @@ class Steps(Struct, frozen=True):
         return np.asarray(bounds[:, 1] - bounds[:, 0])
 
     @property
+    def with_recording(self) -> Intervals:
+        """As `mark` where the trace itself marks the steps: torch_tb_profiler takes these. Else as
+        `window`."""
+        return self.mark if self.marked and not self.each else self.window
+
+    @property
     def worked(self) -> Intervals:
         """Windows of the steps in which the host launched; of all steps where it did in none."""
         launched = self.counted | isin(np.arange(len(self.name)), (self.warm_up, *self.lost))
@@ -144,7 +150,7 @@ _WHOLE = 0.8
 def launching_step(steps: Steps, tree: CallTree, device_events: DeviceEvents) -> StepIndex:
     """Step in which the call that launched each device event lies as a whole; -1 for none."""
     start, end = (lookup(times, device_events.launch) for times in (tree.start, tree.end))
-    window = steps.mark
+    window = steps.with_recording
     step = np.searchsorted(window[:, 0], start, side="right") - 1
     inside = (device_events.launch >= 0) & (step >= 0) & (end <= window[np.maximum(step, 0), 1])
     return np.where(inside, step, -1)

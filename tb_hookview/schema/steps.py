@@ -289,7 +289,8 @@ class Breakdown(Struct, frozen=True):
     start_us: Us
     """Start of the step, but no earlier than the end of the one before."""
     duration_us: Us
-    """Until the end of the step, or of the last device work launched in it."""
+    """Until the end of the step, or of the last device work launched in it. A step that the trace
+    marks has the time of `left_out_us` of `steps[]`, as in torch_tb_profiler; another has not."""
     kernel_us: Us
     """Kernels that are not a collective's."""
     copy_us: Us

@@ -52,7 +52,7 @@ export const Breakdown = {
   },
   duration_us: {
     unit: "us",
-    text: "Until the end of the step, or of the last device work launched in it.",
+    text: "Until the end of the step, or of the last device work launched in it. A step that the trace marks has the time of `left_out_us` of `steps[]`, as in torch_tb_profiler; another has not.",
   },
   kernel_us: { unit: "us", text: "Kernels that are not a collective's." },
   copy_us: { unit: "us", text: "Copies." },

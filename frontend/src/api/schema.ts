@@ -82,7 +82,7 @@ export interface Breakdown {
   step_id: number;
   /** Start of the step, but no earlier than the end of the one before. */
   start_us: number;
-  /** Until the end of the step, or of the last device work launched in it. */
+  /** Until the end of the step, or of the last device work launched in it. A step that the trace marks has the time of `left_out_us` of `steps[]`, as in torch_tb_profiler; another has not. */
   duration_us: number;
   /** Kernels that are not a collective's. */
   kernel_us: number;
