@@ -68,6 +68,7 @@ from tb_hookview.analysis.steps import (
     step_device_events,
     step_faults,
     step_times,
+    without_lost,
 )
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
 from tb_hookview.arrays.joins import first_of_each, isin, mask_of, unique, unique_inverse
@@ -512,7 +513,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         device_attribution=placed[0],
         device_parts=placed[1],
         phases=phases,
-        steps=of_program(steps, host, device_events, syncs),
+        steps=without_lost(of_program(steps, host, device_events, syncs), host, device_events),
         call_times=call_times,
         syncs=syncs,
         clocks=clocks,

@@ -21,19 +21,17 @@ from msgspec import Struct
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.steps import launching_step, whole_steps
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import greatest_by
-from tb_hookview.arrays.types import Bool, Int, Intervals, Nanoseconds, StepIndex
+from tb_hookview.arrays.types import Bool, Intervals, Nanoseconds
 from tb_hookview.trace import EventCategory
 
 CATEGORIES = ("kernel", "copy", "set", "communication", "runtime", "data", "host", "other")
 """Categories, first claim first; the last is what none of the others holds."""
 _COLLECTIVES = ("nccl:", "gloo:", "mpi:", "ucc:", "hccl:", "xccl:")
 """How names begin that a process group puts around a collective."""
-_WHOLE = 0.8
-"""A last step is cut off below this share of the previous step's events."""
 
 
 class Breakdown(Struct, frozen=True):
@@ -66,8 +64,8 @@ def device_steps(analysis: Analysis) -> tuple[Intervals, int]:
     A device event is launched in the step that its call lies in as a whole. The first step begins
     no earlier than the end of those launched before it that ended before its own began.
     """
-    host, device_events = analysis.steps.mark, analysis.device_events
-    step = _launching_step(analysis)
+    host, device_events = analysis.steps.with_recording, analysis.device_events
+    step = launching_step(analysis.steps, analysis.call_tree, device_events)
     launched = np.bincount(step[step >= 0], minlength=len(host))
     if not launched.any():
         return host, len(host)
@@ -78,23 +76,7 @@ def device_steps(analysis: Analysis) -> tuple[Intervals, int]:
         earlier = (step < 0) & (device_events.end < device_events.start[step == 0].min())
         before = max(before, device_events.end[earlier].max(initial=before))
     start = np.maximum(host[:, 0], np.concatenate([[before], end[:-1]]))
-    return np.stack([start, np.maximum(end, start)], axis=1), _whole_steps(launched)
-
-
-def _launching_step(analysis: Analysis) -> StepIndex:
-    """Step in which each device event was launched, -1 for none, shape (d,)."""
-    launch, window = analysis.device_events.launch, analysis.steps.mark
-    start, end = (lookup(c, launch) for c in (analysis.call_tree.start, analysis.call_tree.end))
-    step = np.searchsorted(window[:, 0], start, side="right") - 1
-    inside = (launch >= 0) & (step >= 0) & (end <= window[np.maximum(step, 0), 1])
-    return np.where(inside, step, -1)
-
-
-def _whole_steps(launched: Int) -> int:
-    """Number of steps without those at the end whose device events are missing."""
-    last = int(np.flatnonzero(launched)[-1])
-    cut = last > 0 and launched[last - 1] * _WHOLE > launched[last]
-    return last if cut else last + 1
+    return np.stack([start, np.maximum(end, start)], axis=1), whole_steps(launched)
 
 
 def _claims(analysis: Analysis) -> list[Intervals]:

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.consistency.checks import Fault, counted
+from tb_hookview.analysis.consistency.checks import Fault, counted, launches_to_run
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.analysis.idle.gaps import Cause, Gaps
@@ -17,7 +17,7 @@ from tb_hookview.analysis.phases import Phases
 from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, mask_of, unique
-from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
     Bool,
@@ -48,8 +48,9 @@ class Steps(Struct, frozen=True):
     Those in which the host launched do, less the first.
     The first one warms up. What follows the last step of a loop is often recorded as a further
     step, in which nothing is launched. One that an exception ends, or that evaluates after the
-    loop, has no backward pass where all others have: it does not count. A lone step counts if the
-    host launched in it. In a trace of a device alone, its events count in place of launches.
+    loop, has no backward pass where all others have: it does not count, nor do steps at the end
+    whose device work is missing (`without_lost`). A lone step counts if the host launched in it.
+    In a trace of a device alone, its events count in place of launches.
     """
     mark: Intervals
     """Start and end of each as marked, with what is the recording's; see `step_bounds.py`."""
@@ -59,6 +60,8 @@ class Steps(Struct, frozen=True):
     """Phrase of what each is where none is marked (`Iterations.each`)."""
     cut: bool = False
     """Whether the last step is left out as it has no backward pass, which all others have."""
+    lost: tuple[int, ...] = ()
+    """Steps at the end that do not count as the trace lacks device work which they launched."""
     without_work: int = 0
     """Marks that are not used, as nothing but Python begins in any of them."""
 
@@ -74,9 +77,15 @@ class Steps(Struct, frozen=True):
         return np.asarray(bounds[:, 1] - bounds[:, 0])
 
     @property
+    def with_recording(self) -> Intervals:
+        """As `mark` where the trace itself marks the steps: torch_tb_profiler takes these. Else as
+        `window`."""
+        return self.mark if self.marked and not self.each else self.window
+
+    @property
     def worked(self) -> Intervals:
         """Windows of the steps in which the host launched; of all steps where it did in none."""
-        launched = self.counted | (np.arange(len(self.name)) == self.warm_up)
+        launched = self.counted | isin(np.arange(len(self.name)), (self.warm_up, *self.lost))
         return self.window[launched] if launched.any() else self.window
 
     def at(self, time: Nanoseconds) -> StepIndex:
@@ -129,6 +138,59 @@ def _without_cut(steps: Steps, nodes: Nanoseconds) -> Steps:
         return steps
     counted = steps.counted & (np.arange(len(steps.name)) < len(others))
     return msgspec.structs.replace(steps, counted=counted, cut=True)
+
+
+# Steps at the end whose device work is missing: the recording ended before the device ran it.
+
+
+_WHOLE = 0.8
+"""A last step is cut off below this share of the previous step's events."""
+
+
+def launching_step(steps: Steps, tree: CallTree, device_events: DeviceEvents) -> StepIndex:
+    """Step in which the call that launched each device event lies as a whole; -1 for none."""
+    start, end = (lookup(times, device_events.launch) for times in (tree.start, tree.end))
+    window = steps.with_recording
+    step = np.searchsorted(window[:, 0], start, side="right") - 1
+    inside = (device_events.launch >= 0) & (step >= 0) & (end <= window[np.maximum(step, 0), 1])
+    return np.where(inside, step, -1)
+
+
+def whole_steps(launched: Int) -> int:
+    """Number of steps without those at the end whose device events are missing.
+
+    Args:
+        launched: device events that each step launched; some step did.
+    """
+    last = int(np.flatnonzero(launched)[-1])
+    cut = last > 0 and launched[last - 1] * _WHOLE > launched[last]
+    return last if cut else last + 1
+
+
+def without_lost(steps: Steps, host: HostRows, device_events: DeviceEvents) -> Steps:
+    """Steps of which those at the end do not count whose device work is missing.
+
+    They lie after the `whole_steps`, and launched too much for the events that they have: a step
+    that launches less than the one before it counts. So does one where no other would.
+    """
+    count, launches = len(steps.name), launches_to_run(host)
+    of_step = launching_step(steps, host.call_tree, device_events)
+    launched = np.bincount(of_step[of_step >= 0], minlength=count)
+    if not launched.any():
+        return steps
+    whole = whole_steps(launched)
+    of_step = of_step[(of_step >= 0) & isin(device_events.launch, launches)]
+    events = np.bincount(of_step, minlength=count)
+    calls = np.bincount(steps.at(host.call_tree.start[launches]) + 1, minlength=count + 1)[1:]
+    most = _WHOLE * events[whole - 1] * np.minimum(calls, calls[whole - 1])
+    lost = (np.arange(count) >= whole) & (events * calls[whole - 1] < most)
+    lost[-1] &= not steps.cut
+    if not (steps.counted & ~lost).any():
+        lost &= ~steps.counted
+    counted = steps.counted & ~lost
+    return msgspec.structs.replace(
+        steps, counted=counted, lost=tuple(np.flatnonzero(lost).tolist())
+    )
 
 
 def _steps(

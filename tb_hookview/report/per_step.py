@@ -105,6 +105,9 @@ def _left_out(selection: Selection) -> list[str]:
         reasons.append(f"the first {held}")
     if steps.cut:
         reasons.append("the last has no backward pass")
-    if idle := left - (warm_up >= 0) - steps.cut:
+    if lost := len(steps.lost):
+        last = "the last lacks" if lost == 1 else f"the last {lost:,} lack"
+        reasons.append(f"{last} device work, which the recording did not wait for")
+    if idle := left - (warm_up >= 0) - steps.cut - lost:
         reasons.append(f"{format_count(idle, 'step')} launched nothing")
     return reasons

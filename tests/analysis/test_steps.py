@@ -176,6 +176,43 @@ def test_a_last_step_that_alone_has_no_backward_pass_does_not_count(
     assert ("the last has no backward pass" in said) is not counted[-1]
 
 
+@pytest.mark.parametrize(
+    ("launched", "ran", "counted"),
+    [
+        ((4, 4, 4), (4, 4, 4), [False, True, True]),
+        ((4, 4, 4), (4, 4, 3), [False, True, False]),
+        ((4, 4, 4), (4, 2, 0), [False, True, False]),
+        ((4, 4, 4, 4), (4, 4, 2, 0), [False, True, False, False]),
+        ((4, 4, 2), (4, 4, 2), [False, True, True]),
+        ((4, 4, 2), (4, 4, 1), [False, True, False]),
+        ((4, 4), (4, 1), [False, True]),
+    ],
+)
+def test_steps_at_the_end_do_not_count_whose_device_work_is_missing(
+    tmp_path: Path, launched: tuple[int, ...], ran: tuple[int, ...], counted: list[bool]
+) -> None:
+    """One that launches less than others counts, as does the only one but the first."""
+    number, names, wide = iter(range(1, 99)), dict(NAMES), 4 * 17 + 2
+    marks = calls = kernels = ""
+    for place, (launches, events) in enumerate(zip(launched, ran, strict=True), 1):
+        names[f"s{place}"] = f"ProfilerStep#{place}"
+        of_step = [f"[launch corr={next(number)}]" for _ in range(launches)]
+        done = [each.replace("launch", "k") for each in of_step[:events]]
+        marks += f"[s{place}".ljust(wide - 1) + "]"
+        calls += (" " + " ".join(each.ljust(16) for each in of_step)).ljust(wide)
+        kernels += ("  " + " ".join(each.ljust(16) for each in done)).ljust(wide)
+    picture = f"main notes {marks}\nmain calls {calls}\ngpu  kernel {kernels}"
+    picture += f"\nmain ops   {'[a ]'.ljust(wide)}"
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, names)))
+    assert made.steps.counted.tolist() == counted
+    data = build_report(made).data
+    assert [step.counts for step in data.steps] == counted
+    lost = len(counted) - 1 - sum(counted)
+    text = "the last lacks" if lost == 1 else f"the last {lost} lack"
+    assert (f"{text} device work" in data.per_step.text) is (lost > 0)
+    assert "launched nothing" not in data.per_step.text
+
+
 def test_the_times_of_a_step_add_up(tmp_path: Path) -> None:
     made = analysis(tmp_path)
     times = made.step_times

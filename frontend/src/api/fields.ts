@@ -52,7 +52,7 @@ export const Breakdown = {
   },
   duration_us: {
     unit: "us",
-    text: "Until the end of the step, or of the last device work launched in it.",
+    text: "Until the end of the step, or of the last device work launched in it. A step that the trace marks has the time of `left_out_us` of `steps[]`, as in torch_tb_profiler; another has not.",
   },
   kernel_us: { unit: "us", text: "Kernels that are not a collective's." },
   copy_us: { unit: "us", text: "Copies." },
@@ -1524,7 +1524,7 @@ export const Step = {
     text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. Null as `backward_us`.",
   },
   counts: {
-    text: "Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, those that launched nothing, and a last one without a backward pass, which all others have; all, where that leaves none. The one step of a trace of a device alone counts if the device did anything.",
+    text: "Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, those that launched nothing, a last one without a backward pass, which all others have, and those at the end whose device work the trace lacks, as `breakdown` leaves them out; all, where that leaves none. The one step of a trace of a device alone counts if the device did anything.",
   },
   device_us: {
     unit: "us",

@@ -82,7 +82,7 @@ export interface Breakdown {
   step_id: number;
   /** Start of the step, but no earlier than the end of the one before. */
   start_us: number;
-  /** Until the end of the step, or of the last device work launched in it. */
+  /** Until the end of the step, or of the last device work launched in it. A step that the trace marks has the time of `left_out_us` of `steps[]`, as in torch_tb_profiler; another has not. */
   duration_us: number;
   /** Kernels that are not a collective's. */
   kernel_us: number;
@@ -1369,7 +1369,7 @@ export interface PathWork {
   us: number;
 }
 
-/** Means over the measured steps: those that summaries, pages and comparisons show. They count the selected steps. Of a whole trace they count all but the first, which warms up, those in which nothing was launched, and a last one without a backward pass, which all others have, as where an exception ends the recording; all, where that leaves none. Device events are in the step that launched them; those launched before the trace began are in none. Work between steps is left out. */
+/** Means over the measured steps: those that summaries, pages and comparisons show. They count the selected steps. Of a whole trace they count all but the first, which warms up, those in which nothing was launched, a last one without a backward pass, which all others have, as where an exception ends the recording, and those at the end whose device work the trace lacks; all, where that leaves none. Device events are in the step that launched them; those launched before the trace began are in none. Work between steps is left out. */
 export interface PerStep {
   /** Steps that the means are over. */
   steps: number;
@@ -1939,7 +1939,7 @@ export interface Step {
   queue_full_us: number | null;
   /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. Null as `backward_us`. */
   backward_idle_us: number | null;
-  /** Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, those that launched nothing, and a last one without a backward pass, which all others have; all, where that leaves none. The one step of a trace of a device alone counts if the device did anything. */
+  /** Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, those that launched nothing, a last one without a backward pass, which all others have, and those at the end whose device work the trace lacks, as `breakdown` leaves them out; all, where that leaves none. The one step of a trace of a device alone counts if the device did anything. */
   counts: boolean;
   /** Sum of the durations of the device events that were launched in the step. It may exceed the step: streams run at the same time, and devices run on when the host is done. Null without device events. */
   device_us: number | null;

@@ -95,3 +95,20 @@ def test_without_device_work_the_host_alone_is_told(tmp_path: Path) -> None:
         """,
     )
     assert parts(row) == {"host": 11, "other": 10}
+
+
+def test_the_profilers_own_sync_is_in_no_unmarked_step(tmp_path: Path) -> None:
+    """A step that the trace marks has it, as in torch_tb_profiler."""
+    work = """
+        main ops    [aten::mm      ]
+        main calls    [a corr=1]      [waitall corr=2]
+        gpu  kernel       [k corr=1]
+        """
+    names = {"waitall": "cudaDeviceSynchronize"}
+    (row,) = steps(tmp_path, work, names)
+    assert row.duration_us == 18
+    assert parts(row) == {"kernel": 10, "runtime": 4, "host": 2, "other": 2}
+    (marked,) = steps(
+        tmp_path, f"{work.rstrip()}\n        main notes  [ProfilerStep#1                   ]", names
+    )
+    assert marked.duration_us == 35

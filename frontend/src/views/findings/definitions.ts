@@ -18,14 +18,14 @@ export const FINDING_DEFINITIONS = {
   ),
   share: define(
     "of step",
-    "The cost as a share of the mean length of the measured steps: all but the first, which warms up, those that launched nothing, and a last one that alone lacks a backward pass.",
+    "The cost as a share of the mean length of the measured steps: all but the first, which warms up, those that launched nothing, a last one that alone lacks a backward pass, and those at the end whose device work is missing.",
     "fraction",
   ),
   count: defineField("seen", Finding.count),
   findings: define("findings", "One for each rule and place where it holds.", "count"),
   step: define(
     "step",
-    "Mean length of the measured steps: all but the first, which warms up, those that launched nothing, and a last one that alone lacks a backward pass.",
+    "Mean length of the measured steps: all but the first, which warms up, those that launched nothing, a last one that alone lacks a backward pass, and those at the end whose device work is missing.",
     "us",
   ),
   mostExpensive: define("most expensive", "The cost of the most expensive finding per step.", "us"),
