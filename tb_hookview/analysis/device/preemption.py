@@ -24,6 +24,10 @@ _NEVER = 1 << 62
 _LONGER = 2.0
 _LONGER_NS = 100_000
 """An interrupted one takes this many times the median, and so much more than it."""
+_FEWEST = 3
+"""Launches, where fewer than `_EQUAL` are equal: all others have to take about the same time."""
+_FEW_LONGER, _FEW_LONGER_NS = 20.0, 1_000_000
+"""The same of few launches: a time slice, and not another size of work."""
 
 
 def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanoseconds:
@@ -31,8 +35,9 @@ def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanos
 
     Equal are kernels of one name, grid and block that were launched with inputs of the same
     shapes. Where nine tenths of them take the same time, three quarters of matrix products, one
-    that takes twice as long did not compute for longer. Those that ran while another event of their
-    device did are left out.
+    that takes twice as long did not compute for longer. Of few equal launches only one may differ,
+    and by far more; not the first of them, which may load code or move memory. Those that ran while
+    another event of their device did are left out.
 
     Args:
         host: the host rows.
@@ -54,11 +59,12 @@ def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanos
     )
     order = np.lexsort((events.duration[chosen], key))
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
-    duration = events.duration[chosen][order]
+    duration, start = events.duration[chosen][order], events.start[chosen][order]
     product = isin(operator[chosen][order][first], host.named(_PRODUCTS.__contains__))
-    usual = _usual(duration, first, np.where(product, _MOST_PRODUCTS, _MOST))[key[order]]
-    beyond = np.where(duration >= _LONGER * usual, duration - usual, 0)
-    beyond[beyond < _LONGER_NS] = 0
+    usual = _usual(duration, first, np.where(product, _MOST_PRODUCTS, _MOST))
+    few = (np.diff(first, append=len(order)) < _EQUAL)[key[order]]
+    beyond = _beyond(duration, usual[key[order]], few)
+    beyond[few & (start == np.minimum.reduceat(start, first)[key[order]])] = 0
     if not beyond.any():
         return none
     found = none.copy()
@@ -75,9 +81,24 @@ def _usual(duration: Nanoseconds, first: Int, most: Int) -> Nanoseconds:
         most: percent of each that have to take about the same time.
     """
     size = np.diff(first, append=len(duration))
-    usual = duration[first + size // 2]
-    known = duration[first - (-most * size // 100) - 1] <= _SPREAD * usual
-    return np.where(known & (size >= _EQUAL), usual, _NEVER)
+    few, usual = size < _EQUAL, duration[first + size // 2]
+    alike = np.where(few, size - 1, -(-most * size // 100))
+    known = duration[first + alike - 1] <= _SPREAD * usual
+    known &= ~few | ((size >= _FEWEST) & (usual <= _SPREAD * duration[first]))
+    return np.where(known, usual, _NEVER)
+
+
+def _beyond(duration: Nanoseconds, usual: Nanoseconds, few: Bool) -> Nanoseconds:
+    """Time of each beyond the usual where that is much longer, else 0.
+
+    Args:
+        duration: of launches.
+        usual: of those that are equal to each.
+        few: which have few of them.
+    """
+    beyond = duration - usual
+    times, least = np.where(few, _FEW_LONGER, _LONGER), np.where(few, _FEW_LONGER_NS, _LONGER_NS)
+    return np.where((duration >= times * usual) & (beyond >= least), beyond, 0)
 
 
 def _shared(events: DeviceEvents) -> Bool:
