@@ -1,8 +1,8 @@
 """`Call` of each host row, and the calls by which libraries of kernels start.
 
 cuBLAS, cuDNN and MIOpen start in the first operator that needs them. They call `cudaFree` or
-`hipInit`, which loads their kernels and frees nothing, ask for properties of the device, allocate
-workspaces, and take most of the time in no call:
+`hipInit`, which loads their kernels and frees nothing, ask for properties of the device (unless
+another library did), allocate workspaces, and take most of the time in no call:
 
     thread  [aten::addmm                                                  ]
               [cudaFree] [ask][ask][cudaMalloc]     no call       [launch]
@@ -14,11 +14,13 @@ import numpy as np
 
 from tb_hookview.analysis.host.rows import Call, HostRows, call_of
 from tb_hookview.arrays.joins import mask_of, median, setdiff, unique_inverse
-from tb_hookview.arrays.types import Int, TreeRow
+from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.trace import EventCategory
 
 _ASKS = (
-    *("cudaDeviceGetAttribute", "cudaDeviceGetStreamPriorityRange"),
+    *("cudaDeviceGetAttribute", "cudaDeviceGetStreamPriorityRange", "cudaDriverGetVersion"),
+    *("cudaGetDeviceCount", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2"),
     *("cudaGetSymbolAddress", "cudaHostGetDevicePointer"),
 )
 _SLOW = 20
@@ -48,23 +50,35 @@ def call_rows(host: HostRows) -> Int:
 
 
 def starting_calls(host: HostRows) -> TreeRow:
-    """Calls by which a library starts: `hipInit`, and of `cudaFree` those next to a question.
+    """Calls by which a library starts: `hipInit`, and some of `cudaFree`.
 
     Right before or after these is a call that asks for properties of the device, which no
-    allocator makes.
+    allocator makes; or they are the first call of an operator that spends most of its time in no
+    call, and `cudaMalloc` follows: an allocator frees after it failed to allocate.
     """
     frees = _calls(host, "cudaFree")
-    asks = _calls(host, *_ASKS) if len(frees) else frees
-    if not len(asks):
+    if not len(frees):
         return _calls(host, "hipInit")
-    tree, asked = host.call_tree, mask_of(asks, len(host) + 1)
-    around = np.append(np.where(tree.parent < 0, -1 - tree.thread, tree.parent), len(host))
+    tree, end = host.call_tree, len(host)
+    asked, malloc = (mask_of(_calls(host, *each), end + 1) for each in (_ASKS, ("cudaMalloc",)))
+    around = np.append(np.where(tree.parent < 0, -1 - tree.thread, tree.parent), end)
     closes = np.append(tree.subtree_end[frees[:-1]] != frees[1:], True)
     opens = np.append(True, closes[:-1])
     first, after = frees[opens], tree.subtree_end[frees[closes]]
-    beside = asked[first - 1] & (around[first - 1] == around[first])
-    beside |= asked[after] & (around[after] == around[first])
-    return np.asarray(frees[beside[np.cumsum(opens) - 1]])
+    follows = around[after] == around[first]
+    starts = asked[first - 1] & (around[first - 1] == around[first])
+    starts |= asked[after] & follows
+    starts |= malloc[after] & follows & _begins_idle_operator(host, first)
+    return np.asarray(frees[starts[np.cumsum(opens) - 1]])
+
+
+def _begins_idle_operator(host: HostRows, row: TreeRow) -> Bool:
+    """Rows that are the first in an operator that spends most of its time in no row."""
+    tree = host.call_tree
+    above = tree.parent[row]
+    free = self_time(tree.start, tree.end, tree.parent)
+    idle = 2 * lookup(free, above) > lookup(tree.duration, above)
+    return np.asarray((above == row - 1) & (above == host.operator_around[row]) & idle)
 
 
 def _calls(host: HostRows, *names: str) -> TreeRow:
