@@ -13,10 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.host.rows import Call, HostRows, call_of
-from tb_hookview.arrays.joins import mask_of, median, setdiff, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, median, setdiff, unique_inverse
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.trace import EventCategory
+from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
 
 _ASKS = (
     *("cudaDeviceGetAttribute", "cudaDeviceGetStreamPriorityRange", "cudaDriverGetVersion"),
@@ -25,13 +26,15 @@ _ASKS = (
 )
 _SLOW = 20
 """Multiple of a usual allocation: starting cuBLAS takes 11 ms and more, an allocation 0.2 ms."""
+_FAR_SLOWER = 100
+"""Multiple of the longest allocation that no other one reaches."""
 
 
 def call_rows(host: HostRows) -> Int:
     """`Call` of each row of the call tree.
 
     Calls of `cudaFree` by which a library starts are LOAD if each lasts over `_SLOW` times the
-    median of all other calls that allocate or free.
+    median of all other calls that allocate or free; one with which the trace begins by its length.
     """
     # Rows on a device's threads only mirror calls.
     texts, calls = host.trace.strings, np.flatnonzero(host.kind == EventCategory.RUNTIME)
@@ -46,7 +49,22 @@ def call_rows(host: HostRows) -> Int:
         duration = host.call_tree.duration
         usual = duration[setdiff(np.flatnonzero(call == Call.ALLOCATE), starts)]
         call[starts[duration[starts] > _SLOW * (median(usual) if len(usual) else 0)]] = Call.LOAD
+    call[_begins_trace(host, calls, np.flatnonzero(call == Call.ALLOCATE))] = Call.LOAD
     return np.asarray(call)
+
+
+def _begins_trace(host: HostRows, calls: TreeRow, allocating: TreeRow) -> TreeRow:
+    """`cudaFree` with which a trace begins, if a library starts by it: what is next to it may be
+    missing. It waits for no device event, and lasts far longer than any other such call."""
+    tree, events = host.call_tree, host.trace.events
+    first = calls[np.argsort(tree.start[calls], kind="stable")[:1]]
+    others = setdiff(allocating, first)
+    if len(others) in (0, len(allocating)) or host.name(int(first[0])) != "cudaFree":
+        return first[:0]
+    worked = events.start[isin(events.kind, [int(kind) for kind in DEVICE_CATEGORIES])]
+    waits = (worked < tree.end[first]).any()
+    alone = tree.duration[first] > _FAR_SLOWER * tree.duration[others].max()
+    return np.asarray(first[alone & (not waits)])
 
 
 def starting_calls(host: HostRows) -> TreeRow:

@@ -157,6 +157,19 @@ def test_memory_that_is_freed(tmp_path: Path, events: list[dict[str, Any]]) -> N
     assert loads_of(tmp_path, events) == []
 
 
+@pytest.mark.parametrize(
+    ("at", "length", "loaded"),
+    [(100, 601, [601]), (100, 500, []), (450, 601, []), (1005, 601, [])],
+    ids=["far longer", "not that long", "the device works before", "not the first"],
+)
+def test_a_trace_that_begins_as_a_library_starts(
+    tmp_path: Path, at: int, length: int, loaded: list[float]
+) -> None:
+    """What is next to the call may be missing."""
+    events = [*launches(*USUAL), call("cudaFree", at, length), call("cudaMalloc", 1900, 5)]
+    assert loads_of(tmp_path, events) == loaded
+
+
 def test_a_library_that_starts_is_no_allocation(tmp_path: Path) -> None:
     launch, kernel = launches(("add", 5))
     launch["args"], kernel["args"]["correlation"] = {"correlation": 9}, 9
