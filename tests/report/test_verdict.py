@@ -575,6 +575,23 @@ def test_long_gaps_without_steps_may_be_set_up(bursts: int, remedy: str, tmp_pat
     assert made(tmp_path, rows).verdict.sentence.endswith(remedy)
 
 
+@pytest.mark.parametrize(
+    ("second", "remedy"),
+    [
+        (430, "Most of it may be setup: mark the steps."),
+        (200, "Most of it is work between launches."),
+    ],
+)
+def test_long_gaps_recur_where_no_quarter_has_next_to_none(
+    second: int, remedy: str, tmp_path: Path
+) -> None:
+    """Those of three quarters last 9.4 ms each, that of the second 1.4 or 6 ms."""
+    counts, rows = (30, second, 30, 30, 30), []
+    for n, count in enumerate(counts):
+        rows += operators([("aten::add", ADD)] * count, start=1000 + 10_000 * n)
+    assert made(tmp_path, rows).verdict.sentence.endswith(remedy)
+
+
 def test_next_to_kernel_loading_too_most_may_be_set_up(tmp_path: Path) -> None:
     rows = [each for n in range(2) for each in operators(PACE, start=9000 + 4000 * n)]
     call = next(each for each in rows if each["cat"] == "cuda_runtime")
