@@ -472,7 +472,9 @@ def _host_remedy(waits: dict[str, float], host_us: float) -> str:
     """What would shorten the host's work, by what the devices wait for."""
     longest = _longest(waits)
     time, unknown = waits.get(longest, 0.0), waits.get("unknown", 0.0)
-    if time < _APART * host_us and unknown and unknown == max(waits.values()):
+    # What is unknown may be setup, too.
+    most = longest != "setup" and 2 * unknown > sum(waits.values())
+    if most or (time < _APART * host_us and unknown and unknown == max(waits.values())):
         return _UNKNOWN_IDLE
     return _HOST_REMEDIES[longest]
 

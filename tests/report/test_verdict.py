@@ -486,6 +486,23 @@ def test_idle_time_of_unknown_cause_is_not_a_collectives(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("before", "remedy"), [(3000, "Why the device idles is unknown."), (1000, "Launch less")]
+)
+def test_idle_time_most_of_which_is_unknown(tmp_path: Path, before: int, remedy: str) -> None:
+    """Nothing is recorded before the first of 90 launches, in whose pauses it idles 1.4 ms."""
+    begins = row("cuda_runtime", "cudaMalloc", 1000 - before, 5)
+    sentence = made(tmp_path, [begins, *operators(PACE * 3)]).verdict.sentence
+    assert remedy in sentence
+
+
+def test_idle_time_most_of_which_is_unknown_may_be_set_up(tmp_path: Path) -> None:
+    begins = row("cuda_runtime", "cudaMalloc", -8000, 5)
+    bursts = [*operators(PACE), *operators(PACE, start=5000)]
+    sentence = made(tmp_path, [begins, *bursts]).verdict.sentence
+    assert sentence.endswith("Most of it may be setup: mark the steps.")
+
+
+@pytest.mark.parametrize(
     ("call", "remedy"),
     [
         ("cudaMalloc", "The device idles for allocation: reuse or save memory."),
