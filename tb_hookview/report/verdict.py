@@ -50,12 +50,12 @@ _HOST_REMEDIES = {
     "copy": "The device idles for copies: pin memory, copy asynchronously.",
     "communication": "Most of it waits for collectives: compare the ranks.",
 }
-"""By the longest of these causes of idle time; `work`, and `setup` where no step is marked and none
-lies in some quarter of the trace, is the part of `launch` in gaps that are too long for any number
-of launches (`setup` also that of `allocator` in which caching allocators grow, and that of `launch`
-in which code is compiled, where no step is marked); `compiled` is `launch` where code is compiled
-already, `replayed` where graphs run in the steps. Kernel loading is none of them, as it is in no
-length."""
+"""By the longest of these causes of idle time; `work`, and `setup` where no step is marked and some
+quarter of the trace has next to none, is the part of `launch` in gaps that are too long for any
+number of launches (`setup` also that of `allocator` in which caching allocators grow, and that of
+`launch` in which code is compiled, where no step is marked); `compiled` is `launch` where code is
+compiled already, `replayed` where graphs run in the steps. Kernel loading is none of them, as it is
+in no length."""
 _IN_A_CALL = ("allocator", "copy")
 """Those in which the host is in one call."""
 _NO_TURNS = (*_IN_A_CALL, "communication")
@@ -228,7 +228,8 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     grown = analysis.idle_once & (gaps.cause == Cause.ALLOCATOR) & mine
     once = float(gaps.duration[grown].sum()) / 1000 / len(steps)
     compiling = float(gaps.duration[analysis.idle_compiling & mine].sum()) / 1000 / len(steps)
-    recurs = marked or recur(gaps.start[long], analysis.steps.window[0])
+    window = analysis.steps.window[0]
+    recurs = marked or recur(gaps.start[long], gaps.duration[long], window)
     compiled = any(map(is_compiled, analysis.trace.strings.texts))
     times["launch"] -= work + compiling
     times["allocator"] -= once
@@ -471,7 +472,9 @@ def _host_remedy(waits: dict[str, float], host_us: float) -> str:
     """What would shorten the host's work, by what the devices wait for."""
     longest = _longest(waits)
     time, unknown = waits.get(longest, 0.0), waits.get("unknown", 0.0)
-    if time < _APART * host_us and unknown and unknown == max(waits.values()):
+    # What is unknown may be setup, too.
+    most = longest != "setup" and 2 * unknown > sum(waits.values())
+    if most or (time < _APART * host_us and unknown and unknown == max(waits.values())):
         return _UNKNOWN_IDLE
     return _HOST_REMEDIES[longest]
 

@@ -34,9 +34,11 @@ class Idle(Struct, frozen=True):
     call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in
     an operator in which a library (cuBLAS, cuDNN, MIOpen) starts, until it launches its first
     kernel: the first of its name that launches any, over 20 times later than the median of the
-    others (of all others where none has its name), with `hipInit` or, next to a call for properties
-    of the device, `cudaFree` in it (calls that allocate in it are `allocator`); in such a
-    `cudaFree` elsewhere, if it took over 20 times the median of other calls that allocate or free;
+    others (of all others where none has its name), with `hipInit` in it or `cudaFree`, next to a
+    call for properties of the device, or first in an operator mostly in no call and before
+    `cudaMalloc` (calls that allocate in it are `allocator`); in such a `cudaFree` elsewhere, if it
+    took over 20 times the median of other calls that allocate or free; in a `cudaFree` that is the
+    trace's first call, before all device work, if it took over 100 times as long as any of these;
     in a scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no
     call, in which it compiles; or the driver recorded such overhead."""
     launch: Us

@@ -486,6 +486,23 @@ def test_idle_time_of_unknown_cause_is_not_a_collectives(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("before", "remedy"), [(3000, "Why the device idles is unknown."), (1000, "Launch less")]
+)
+def test_idle_time_most_of_which_is_unknown(tmp_path: Path, before: int, remedy: str) -> None:
+    """Nothing is recorded before the first of 90 launches, in whose pauses it idles 1.4 ms."""
+    begins = row("cuda_runtime", "cudaMalloc", 1000 - before, 5)
+    sentence = made(tmp_path, [begins, *operators(PACE * 3)]).verdict.sentence
+    assert remedy in sentence
+
+
+def test_idle_time_most_of_which_is_unknown_may_be_set_up(tmp_path: Path) -> None:
+    begins = row("cuda_runtime", "cudaMalloc", -8000, 5)
+    bursts = [*operators(PACE), *operators(PACE, start=5000)]
+    sentence = made(tmp_path, [begins, *bursts]).verdict.sentence
+    assert sentence.endswith("Most of it may be setup: mark the steps.")
+
+
+@pytest.mark.parametrize(
     ("call", "remedy"),
     [
         ("cudaMalloc", "The device idles for allocation: reuse or save memory."),
@@ -572,6 +589,23 @@ def test_what_waits_for_a_late_rank_is_not_overlapped(
 def test_long_gaps_without_steps_may_be_set_up(bursts: int, remedy: str, tmp_path: Path) -> None:
     """They are longer than those of all launches together; four lie in a quarter of it each."""
     rows = [each for n in range(bursts) for each in operators(PACE, start=1000 + 4000 * n)]
+    assert made(tmp_path, rows).verdict.sentence.endswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("second", "remedy"),
+    [
+        (430, "Most of it may be setup: mark the steps."),
+        (200, "Most of it is work between launches."),
+    ],
+)
+def test_long_gaps_recur_where_no_quarter_has_next_to_none(
+    second: int, remedy: str, tmp_path: Path
+) -> None:
+    """Those of three quarters last 9.4 ms each, that of the second 1.4 or 6 ms."""
+    counts, rows = (30, second, 30, 30, 30), []
+    for n, count in enumerate(counts):
+        rows += operators([("aten::add", ADD)] * count, start=1000 + 10_000 * n)
     assert made(tmp_path, rows).verdict.sentence.endswith(remedy)
 
 

@@ -51,8 +51,8 @@ _SNIPPET = (
     "what the host does in it may be what it does once."
 )
 _RECURS = (
-    "The trace marks no steps. Gaps of this name lie in each quarter of it, so they are taken to "
-    "recur; some may be of the set-up."
+    "The trace marks no steps. Each quarter of it has a tenth or more of the time of this name, so "
+    "it is taken to recur; some may be of the set-up."
 )
 _AWAY = (
     "Move it away from launches. Compute once what has the same result each time. "
@@ -150,7 +150,8 @@ def _of_one_step(context: Context) -> set[str]:
 
 def _recurs(context: Context, gaps: GapIndex) -> bool:
     """Whether gaps of one name in a trace without steps are no set-up."""
-    return recur(context.analysis.gaps.start[gaps], context.steps.windows[0])
+    table = context.analysis.gaps
+    return recur(table.start[gaps], table.duration[gaps], context.steps.windows[0])
 
 
 def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
@@ -292,7 +293,7 @@ RULE = Rule(
     "launching thread for four fifths of each in one operator, annotation, module or Python "
     "function, or in nothing that has a name; over 2% of a step by name, or by all names together "
     "that are below that or, of several measured steps, have gaps in one only. In a trace without "
-    "steps those of a name that has some in each quarter of it; of all others one finding "
+    "steps those of a name of which each quarter of it has a tenth; of all others one finding "
     "that costs nothing. Gaps in operators that record a CUDA or HIP graph make one finding. "
     "Data loaders, syncs, copies, allocations and the first use of kernels have other causes.",
     fix=f"{_AWAY} {_INPUTS}",

@@ -139,6 +139,8 @@ def test_a_library_that_starts(tmp_path: Path) -> None:
     assert loads_of(tmp_path, events) == [300, 200]
     events = calls_in_operator(MALLOC, ("cudaGetSymbolAddress", 1), FREE, MALLOC)
     assert loads_of(tmp_path, events) == [300]
+    events = calls_in_operator(FREE, ("cudaGetDeviceCount", 1), MALLOC)
+    assert loads_of(tmp_path, events) == [300]
 
 
 @pytest.mark.parametrize(
@@ -153,6 +155,19 @@ def test_a_library_that_starts(tmp_path: Path) -> None:
 )
 def test_memory_that_is_freed(tmp_path: Path, events: list[dict[str, Any]]) -> None:
     assert loads_of(tmp_path, events) == []
+
+
+@pytest.mark.parametrize(
+    ("at", "length", "loaded"),
+    [(100, 601, [601]), (100, 500, []), (450, 601, []), (1005, 601, [])],
+    ids=["far longer", "not that long", "the device works before", "not the first"],
+)
+def test_a_trace_that_begins_as_a_library_starts(
+    tmp_path: Path, at: int, length: int, loaded: list[float]
+) -> None:
+    """What is next to the call may be missing."""
+    events = [*launches(*USUAL), call("cudaFree", at, length), call("cudaMalloc", 1900, 5)]
+    assert loads_of(tmp_path, events) == loaded
 
 
 def test_a_library_that_starts_is_no_allocation(tmp_path: Path) -> None:
@@ -199,15 +214,23 @@ def test_the_operator_in_which_a_library_starts(tmp_path: Path) -> None:
     assert loads_of(tmp_path, operators(([("hipInit", 1)], 4_000), LATER)) == [4_001]
 
 
+def test_a_library_that_asks_for_nothing(tmp_path: Path) -> None:
+    """Another one asked before; an allocator frees after it failed to allocate."""
+    events = operators(([("cudaFree", 9), MALLOC], 4_000), LATER, LATER)
+    assert loads_of(tmp_path, events) == [4_014]
+
+
 @pytest.mark.parametrize(
     "events",
     [
-        operators(([("cudaFree", 9), MALLOC], 4_000), LATER, LATER),
+        operators(([("cudaFree", 9)], 4_000), LATER, LATER),
+        operators(([MALLOC, ("cudaFree", 9), MALLOC], 4_000), LATER, LATER),
+        operators(([("cudaFree", 9), ("cudaMalloc", 4_000)], 3_900), LATER, LATER),
         operators(LATER, (START, 4_000), LATER),
         operators((START, 400), LATER, LATER),
         operators((START, 4_000)),
     ],
-    ids=["nothing starts", "not the first", "not that late", "no other"],
+    ids=["frees only", "retried", "mostly allocates", "not the first", "not that late", "no other"],
 )
 def test_operators_in_which_no_library_starts(tmp_path: Path, events: list[dict[str, Any]]) -> None:
     assert loads_of(tmp_path, events) == []
