@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.collectives.calls import POINT_TO_POINT
 from tb_hookview.arrays.joins import dense_rank, first_of_each, isin, unique, unique_inverse
 from tb_hookview.arrays.sums import ranges
-from tb_hookview.arrays.types import Bool, Float, Int
+from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
 from tb_hookview.formats import format_count
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.members import Members, members_of
@@ -152,13 +153,19 @@ def sign_text(sign: Sign) -> str:
     return (kind or "a collective without a name") + (f" of {size} bytes" if size >= 0 else "")
 
 
+_AGREEING_NS = 1_000_000
+"""Largest spread of clocks that say who left a collective first."""
+_CLEARLY, _STAYED_NS = 10.0, 100_000
+"""Times that spread, and time, beyond which a later end is none of the clocks' difference."""
+
+
 class Clocks(NamedTuple):
     """Offsets of the ranks' clocks from that of the first; shape (r,), NaN for unknown."""
 
     offset: Float
     """Nanoseconds to take from a rank's times."""
     spread: Float
-    """Half of the range that holds the middle 90% of the differences, nanoseconds."""
+    """Half of the narrowest range that holds four fifths of the differences, nanoseconds."""
 
 
 def find_clocks(ranks: int, members: Members) -> Clocks:
@@ -178,11 +185,35 @@ def find_clocks(ranks: int, members: Members) -> Clocks:
             # all their ranks are known after this
             compared[collective[own]] = True
             for other, apart in _differences(members, own, collective[own], np.isnan(offset)):
-                low, middle, high = np.quantile(apart, [0.05, 0.5, 0.95])
-                offset[other] = offset[base] + middle
-                spread[other] = max(spread[base], (high - low) / 2)
+                offset[other] = offset[base] + np.median(apart)
+                spread[other] = max(spread[base], _narrowest(apart) / 2)
                 reached.append(other)
     return Clocks(offset, spread)
+
+
+def _narrowest(values: Float) -> float:
+    """Width of the narrowest range that holds four fifths of some values: the others may be far."""
+    ordered, agreeing = np.sort(values), -(-4 * len(values) // 5)
+    return float((ordered[agreeing - 1 :] - ordered[: len(ordered) - agreeing + 1]).min())
+
+
+def find_stayed(members: Members, clocks: Clocks) -> Nanoseconds:
+    """Time that each member stayed when all others had left, shape (n,); 0 where clocks are unsure.
+
+    No rank waits for another once all of them came. If its kernel runs on by far more than
+    the clocks differ, something interrupted it.
+    """
+    if not len(members):
+        return members.stayed
+    started = members.start - clocks.offset[members.rank]
+    order = np.lexsort((-started, members.collective))
+    last = order[members.first[:-1]][members.collective]
+    beyond = members.wait - (started[last] - started)
+    unsure = -members.least(-clocks.spread[members.rank])
+    known = (unsure <= _AGREEING_NS) & ~members.rooted
+    least = np.where(known, np.maximum(_CLEARLY * unsure, _STAYED_NS), np.inf)
+    sure = beyond > least[members.collective]
+    return np.where(sure, np.minimum(beyond, members.wait), 0).astype(np.int64)
 
 
 def _differences(
@@ -250,6 +281,7 @@ def match(ranks: Sequence[RankSummary]) -> Matched:
         found.append((rows, numbers))
     members = _members(ranks, found)
     clocks = find_clocks(len(ranks), members)
+    members = replace(members, stayed=find_stayed(members, clocks))
     members = members.ordered(moments(members, clocks))
     total = sum(len(rank.collectives) for rank in ranks)
     return Matched(members, clocks, tuple(dict.fromkeys(refused)), total - len(members.rank))

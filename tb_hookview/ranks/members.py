@@ -38,6 +38,8 @@ class Members(Struct, frozen=True):
     rooted: Bool
     """Collectives from one rank or to one, of which each rank leaves when its part is done; shape
     (m,)."""
+    stayed: Nanoseconds
+    """How long each stayed when the others had left, by clocks that agree; 0 for most, (n,)."""
 
     def __len__(self) -> int:
         return len(self.first) - 1
@@ -48,9 +50,14 @@ class Members(Struct, frozen=True):
         return np.repeat(np.arange(len(self)), np.diff(self.first))
 
     @property
+    def duration(self) -> Nanoseconds:
+        """Time of each in its collective, less what it stayed alone; shape (n,)."""
+        return self.end - self.start - self.stayed
+
+    @property
     def wait(self) -> Nanoseconds:
         """By how much the duration of each exceeds the shortest of its collective, shape (n,)."""
-        duration = self.end - self.start
+        duration = self.duration
         return np.asarray(duration - self.least(duration)[self.collective])
 
     def of(self, collective: int) -> slice:
@@ -94,8 +101,8 @@ class Members(Struct, frozen=True):
         moved = np.argsort(index_of(order, len(self))[self.collective], kind="stable")
         columns = (self.rank, self.index, self.start, self.end, self.launch)
         rank, index, start, end, launch = (column[moved] for column in columns)
-        first = _bounds(np.diff(self.first)[order])
-        return Members(first, rank, index, start, end, launch, self.rooted[order])
+        first, stayed = _bounds(np.diff(self.first)[order]), self.stayed[moved]
+        return Members(first, rank, index, start, end, launch, self.rooted[order], stayed)
 
 
 def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: Int) -> Members:
@@ -112,7 +119,7 @@ def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: 
     kinds = [ranks[rank[at]].collectives.kind[index[at]] for at in first[:-1].tolist()]
     rooted = np.array([kind in ROOTED for kind in kinds], bool)
     start, end, launch = (np.empty_like(index) for _ in range(3))
-    made = Members(first, rank, index, start, end, launch, rooted)
+    made = Members(first, rank, index, start, end, launch, rooted, np.zeros_like(index))
     for place, mine in enumerate(made.of_ranks(len(ranks)) if ranks else []):
         made.start[mine] = ranks[place].collectives.start[index[mine]]
         made.end[mine] = ranks[place].collectives.end[index[mine]]

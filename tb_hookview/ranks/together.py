@@ -132,17 +132,17 @@ def _parts(
 ) -> list[schema.RankPart]:
     members, (first, _) = report.members, window(report, collective)
     mine = members.of(collective.id)
-    transfer = int((members.end[mine] - members.start[mine]).min())
+    wait = members.wait[mine]
     parts = []
     for rank in ranks:
         member = members.at(collective.id, rank.id)
-        start, end = int(members.start[member]), int(members.end[member])
+        start = int(members.start[member])
         parts.append(
             schema.RankPart(
                 rank=rank.rank,
                 own_start_us=to_us(start),
                 start_us=to_us(start - offset_of(rank) - first),
-                wait_us=to_us(end - start - transfer),
+                wait_us=to_us(wait[member - mine.start]),
                 late=rank.rank == collective.late_rank,
             )
         )

@@ -33,16 +33,18 @@ class Rank(Struct, frozen=True, kw_only=True):
     idle_us: Us | None
     """Nothing computed and no collective ran."""
     wait_us: Us | None
-    """Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks.
-    Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what
-    they took beyond the least of all ranks in the step. Null where nothing is matched."""
+    """Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks,
+    less what it stayed when the others had left: what is beyond the time until the last of them
+    came, where the clocks agree within 1 ms, by over 0.1 ms and ten times their spread. Time in
+    which it waited in several counts once. Of messages that name no ranks (gloo's): what they took
+    beyond the least of all ranks in the step. Null where nothing is matched."""
     clock_offset_us: Us | None = None
     """By how much its clock is ahead of the first rank's: median difference of the ends of the
     collectives that both took part in. Null where no chain of collectives leads from one to the
     other."""
     clock_spread_us: Us | None = None
-    """How far that is known: half of the range of the middle 90% of these differences, the largest
-    on the way from the first rank."""
+    """How far that is known: half of the narrowest range of four fifths of these differences, the
+    largest on the way from the first rank."""
 
 
 class RankStep(Struct, frozen=True, kw_only=True):
@@ -94,7 +96,7 @@ class Collective(Struct, frozen=True, kw_only=True):
     transfer_us: Us
     """Shortest duration over the ranks."""
     wait_us: Us
-    """Mean over the other ranks of how much their duration exceeds the shortest."""
+    """Mean over the other ranks of how much their duration exceeds the shortest, as in `ranks`."""
     new_wait_us: Us
     """The part of it that earlier collectives of the same ranks have not shown: where no host waits
     in between, a rank that was late once comes as late to the next ones."""
@@ -254,8 +256,8 @@ class Run(Struct, frozen=True, kw_only=True):
     unmatched: Count
     """Collectives of single ranks without a counterpart."""
     clock_spread_us: Us | None
-    """Uncertainty of the ranks' clocks: half of the middle 90% of the differences, of the worst
-    rank; null with one rank, or where they share no collective."""
+    """Uncertainty of the ranks' clocks: half of the narrowest range of four fifths of the
+    differences, of the worst rank; null with one rank, or where they share no collective."""
     warnings: list[str]
     replay_error: Share | None = None
     """By how much the replay of the run as it was differs from its recorded length; null where no
@@ -422,7 +424,7 @@ class RankPart(Struct, frozen=True, kw_only=True):
     start_us: Us
     """When it came, on the clock of the run's first rank, since the start of what is shown."""
     wait_us: Us
-    """How long it waited for the straggler: its duration beyond the transfer, which follows."""
+    """How long it waited for the straggler, as in `ranks`; the transfer follows."""
     late: bool
     """Whether it came last."""
 

@@ -84,6 +84,20 @@ def test_no_rank_is_late_where_none_is(tmp_path: Path) -> None:
     assert len(run.collectives) == 5
 
 
+def test_what_a_rank_stays_after_the_others_is_nobodys_lateness(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [Spell(), Spell(b=9.0)], steps=8)
+    (path,) = folder.glob("rank0.*")
+    data = json.loads(gzip.decompress(path.read_bytes()))
+    kernels = [row for row in data["traceEvents"] if row["cat"] == "kernel"]
+    kernels[-1]["dur"] += 20_000
+    path.write_bytes(gzip.compress(json.dumps(data).encode()))
+    run = analyzed(folder)
+    assert [row.wait_us for row in run.collectives] == pytest.approx([6000] * 8, abs=1)
+    assert run.stragglers[0].wait_caused_us == pytest.approx(6000, abs=1)
+    assert run.clock_spread_us == pytest.approx(0.0, abs=0.01)
+    assert run.replay_error == pytest.approx(0.0, abs=0.001)
+
+
 def test_transfer_waits_and_bandwidth_need_no_common_clock(tmp_path: Path) -> None:
     spells = [Spell(), Spell(b=9.0), Spell(b=5.0)]
     run = analyzed(write_run(tmp_path, spells, clocks=[0.0, 700.0, -300.0]))

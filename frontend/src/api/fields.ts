@@ -130,7 +130,7 @@ export const Collective = {
   transfer_us: { unit: "us", text: "Shortest duration over the ranks." },
   wait_us: {
     unit: "us",
-    text: "Mean over the other ranks of how much their duration exceeds the shortest.",
+    text: "Mean over the other ranks of how much their duration exceeds the shortest, as in `ranks`.",
   },
   new_wait_us: {
     unit: "us",
@@ -1174,7 +1174,7 @@ export const Rank = {
   idle_us: { unit: "us", text: "Nothing computed and no collective ran." },
   wait_us: {
     unit: "us",
-    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched.",
+    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks, less what it stayed when the others had left: what is beyond the time until the last of them came, where the clocks agree within 1 ms, by over 0.1 ms and ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched.",
   },
   clock_offset_us: {
     unit: "us",
@@ -1182,7 +1182,7 @@ export const Rank = {
   },
   clock_spread_us: {
     unit: "us",
-    text: "How far that is known: half of the range of the middle 90% of these differences, the largest on the way from the first rank.",
+    text: "How far that is known: half of the narrowest range of four fifths of these differences, the largest on the way from the first rank.",
   },
 } as const;
 
@@ -1204,7 +1204,7 @@ export const RankPart = {
   },
   wait_us: {
     unit: "us",
-    text: "How long it waited for the straggler: its duration beyond the transfer, which follows.",
+    text: "How long it waited for the straggler, as in `ranks`; the transfer follows.",
   },
   late: { text: "Whether it came last." },
 } as const;
@@ -1337,7 +1337,7 @@ export const Run = {
   unmatched: { unit: "count", text: "Collectives of single ranks without a counterpart." },
   clock_spread_us: {
     unit: "us",
-    text: "Uncertainty of the ranks' clocks: half of the middle 90% of the differences, of the worst rank; null with one rank, or where they share no collective.",
+    text: "Uncertainty of the ranks' clocks: half of the narrowest range of four fifths of the differences, of the worst rank; null with one rank, or where they share no collective.",
   },
   replay_error: {
     unit: "fraction",

@@ -178,7 +178,7 @@ export interface Collective {
   start_us: number;
   /** Shortest duration over the ranks. */
   transfer_us: number;
-  /** Mean over the other ranks of how much their duration exceeds the shortest. */
+  /** Mean over the other ranks of how much their duration exceeds the shortest, as in `ranks`. */
   wait_us: number;
   /** The part of it that earlier collectives of the same ranks have not shown: where no host waits in between, a rank that was late once comes as late to the next ones. */
   new_wait_us: number;
@@ -1475,11 +1475,11 @@ export interface Rank {
   exposed_communication_us: number | null;
   /** Nothing computed and no collective ran. */
   idle_us: number | null;
-  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched. */
+  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks, less what it stayed when the others had left: what is beyond the time until the last of them came, where the clocks agree within 1 ms, by over 0.1 ms and ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched. */
   wait_us: number | null;
   /** By how much its clock is ahead of the first rank's: median difference of the ends of the collectives that both took part in. Null where no chain of collectives leads from one to the other. */
   clock_offset_us: number | null;
-  /** How far that is known: half of the range of the middle 90% of these differences, the largest on the way from the first rank. */
+  /** How far that is known: half of the narrowest range of four fifths of these differences, the largest on the way from the first rank. */
   clock_spread_us: number | null;
 }
 
@@ -1508,7 +1508,7 @@ export interface RankPart {
   own_start_us: number;
   /** When it came, on the clock of the run's first rank, since the start of what is shown. */
   start_us: number;
-  /** How long it waited for the straggler: its duration beyond the transfer, which follows. */
+  /** How long it waited for the straggler, as in `ranks`; the transfer follows. */
   wait_us: number;
   /** Whether it came last. */
   late: boolean;
@@ -1685,7 +1685,7 @@ export interface Run {
   unreadable: UnreadableRank[];
   /** Collectives of single ranks without a counterpart. */
   unmatched: number;
-  /** Uncertainty of the ranks' clocks: half of the middle 90% of the differences, of the worst rank; null with one rank, or where they share no collective. */
+  /** Uncertainty of the ranks' clocks: half of the narrowest range of four fifths of the differences, of the worst rank; null with one rank, or where they share no collective. */
   clock_spread_us: number | null;
   warnings: string[];
   /** By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed. */
