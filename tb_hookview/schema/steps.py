@@ -40,7 +40,8 @@ class Idle(Struct, frozen=True):
     took over 20 times the median of other calls that allocate or free; in a `cudaFree` that is the
     trace's first call, before all device work, if it took over 100 times as long as any of these;
     in a scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no
-    call, in which it compiles; or the driver recorded such overhead."""
+    call, in which it compiles; in a call that launches nothing, for more than half of which the
+    driver recorded that it loads; or the driver recorded such overhead."""
     launch: Us
     """The next work was launched too late: its launch began after the gap did (less the launch
     latency), or the launching call of a kernel was still open then. The host had other things to

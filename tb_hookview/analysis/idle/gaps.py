@@ -276,7 +276,8 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     Such a launch is the first of its kernel, by name and device, that the trace has; until the
     kernel began, it lasted over `SLOW` times the median of the call's later ones (of all where
     there are none), or long and the driver's own row of loading lies in it; and the host neither
-    waited for a device, copied nor allocated in it.
+    waited for a device, copied nor allocated in it. So do calls that launch nothing, of which the
+    driver's own rows of loading hold more than half.
 
     Args:
         timing: the device events and their launches.
@@ -298,6 +299,7 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     end[launch[slow]] = until[slow]
     loads = timing.call == Call.LOAD
     loads[launch[slow]] = True
+    loads[_loading_alone(timing, calls)] = True
     starts, launched = _library_starts(timing)
     loads[starts], end[starts] = True, launched
     row = np.flatnonzero(loads)
@@ -317,6 +319,26 @@ def overhead(timing: LaunchTiming, pattern: str, *, inside: bool) -> EventRow:
     trace, matches = timing.host.trace, re.compile(pattern).fullmatch
     row = np.flatnonzero(trace.events.kind == EventCategory.OVERHEAD)
     return np.asarray(row[trace.strings.map(trace.events.name[row], matches, bool) == inside])
+
+
+def _loading_alone(timing: LaunchTiming, calls: CallTimes) -> TreeRow:
+    """Calls that launch nothing, where the driver's rows of loading hold more than half of each."""
+    tree, events = timing.call_tree, timing.host.trace.events
+    driver = overhead(timing, LOADING, inside=True)
+    if not len(driver):
+        return driver
+    wanted = (timing.host.kind == EventCategory.RUNTIME) & (timing.call == Call.NONE)
+    wanted[timing.device_events.launch[timing.device_events.launch >= 0]] = False
+    row: TreeRow = np.flatnonzero(wanted)
+    # Rows of the driver show no thread: one that begins before the call is of another thread.
+    begun = np.searchsorted(np.sort(events.start[driver]), [tree.start[row], tree.end[row]])
+    row = row[begun[1] > begun[0]]
+    if not len(row):
+        return row
+    span = np.stack([tree.start[row], tree.end[row]], axis=1)
+    held = intervals.lengths_within(intervals.of(events.start[driver], events.end[driver]), span)
+    loads = (2 * held > tree.duration[row]) & ~_stalls(timing, calls)[row]
+    return np.asarray(row[loads])
 
 
 def _library_starts(timing: LaunchTiming) -> tuple[TreeRow, Nanoseconds]:

@@ -264,7 +264,8 @@ KERNEL_FIRST_USE = Rule(
     family="host",
     title="Kernels are loaded on their first use",
     description="Calls that load modules (cuModuleLoad*, hipModuleLoad* and the like), rows of "
-    "overhead in which the driver does, first launches of a kernel in the trace that last over "
+    "overhead in which the driver does, calls that launch nothing and are in such rows for more "
+    "than half of their time, first launches of a kernel in the trace that last over "
     "20 times the median of the call's later ones until the kernel begins, with no sync, copy or "
     "allocation in them; operators in which a library (cuBLAS, cuDNN, MIOpen) starts, until they "
     "launch their first kernel: the first of their name that launches any, over 20 times later "

@@ -268,6 +268,29 @@ def test_overhead_of_the_driver_is_loading(tmp_path: Path) -> None:
     assert step.idle.kernel_loading == 30
 
 
+@pytest.mark.parametrize(
+    ("call", "driver", "loaded"),
+    [
+        ("cudaFuncSetAttribute", [(1110, 200), (1320, 70)], [300]),
+        ("cudaFuncSetAttribute", [(1110, 200), (1120, 190)], [300]),
+        ("cudaFuncSetAttribute", [(1110, 150)], []),
+        ("cudaFuncSetAttribute", [(1090, 400)], []),
+        ("cudaFuncSetAttribute", [], []),
+        ("cudaMalloc", [(1110, 200)], []),
+    ],
+)
+def test_a_call_that_launches_nothing_loads_where_the_driver_does_for_most_of_it(
+    tmp_path: Path, call: str, driver: list[tuple[int, int]], loaded: list[float]
+) -> None:
+    events = launches(("add", 5), ("mul", 5))
+    runtime = {"ph": "X", "cat": "cuda_runtime", "pid": 77, "tid": 1, "args": {}}
+    events.append({**runtime, "name": call, "ts": 1100, "dur": 300})
+    row = {"ph": "X", "cat": "overhead", "pid": -1, "tid": 0, "name": "Lazy Function Loading"}
+    events += [{**row, "ts": start, "dur": us} for start, us in driver]
+    assert loads_of(tmp_path, events) == loaded
+    assert report_of(tmp_path, events).verdict.once_us == sum(loaded)
+
+
 def test_the_module_that_came_first_is_marked(tmp_path: Path) -> None:
     events = launches(*USUAL, ("conv", 400))
     start = events[-2]["ts"]
