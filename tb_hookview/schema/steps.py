@@ -29,19 +29,19 @@ class Idle(Struct, frozen=True):
     """A thread that launches work was inside a call that allocates or frees memory (see
     `kernel_loading`)."""
     kernel_loading: Us
-    """A thread that launches work was loading the code of a kernel: in a call that loads modules,
-    or in the first launch of that kernel in the trace, if it took over 20 times the median of the
-    call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in
-    an operator in which a library (cuBLAS, cuDNN, MIOpen) starts, until it launches its first
+    """A thread that launches work was loading the code of kernels, as one of these shows. (1) A
+    call that loads modules. (2) The first launch of a kernel in the trace, over 20 times the median
+    of the call's later ones until the kernel began, without a wait, copy or allocation in it. (3)
+    An operator in which a library (cuBLAS, cuDNN, MIOpen) starts, until it launches its first
     kernel: the first of its name that launches any, over 20 times later than the median of the
-    others (of all others where none has its name), with `hipInit` in it or `cudaFree`, next to a
-    call for properties of the device, or first in an operator mostly in no call and before
-    `cudaMalloc` (calls that allocate in it are `allocator`); in such a `cudaFree` elsewhere, if it
-    took over 20 times the median of other calls that allocate or free; in a `cudaFree` that is the
-    trace's first call, before all device work, if it took over 100 times as long as any of these;
-    in a scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no
-    call, in which it compiles; in a call that launches nothing, for more than half of which the
-    driver recorded that it loads; or the driver recorded such overhead."""
+    others (of all others where none has its name). In it is `hipInit`, or `cudaFree` next to a call
+    for properties of the device, or as the first call and before `cudaMalloc` where the operator is
+    mostly in no call. Calls that allocate in it are `allocator`. (4) Such a `cudaFree` elsewhere,
+    over 20 times the median of other calls that allocate or free; as the trace's first call, before
+    all device work, over 100 times the longest of these. (5) A scripted function until a kernel of
+    TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles. (6) A call that
+    launches nothing, for more than half of which the driver recorded that it loads. (7) Other rows
+    in which the driver does."""
     launch: Us
     """The next work was launched too late: its launch began after the gap did (less the launch
     latency), or the launching call of a kernel was still open then. The host had other things to
