@@ -102,10 +102,10 @@ def _cleared(
 
 
 def _gains(data: ReportData, found: list[Contradiction]) -> ReportData:
-    """The report without gains that are longer than a step."""
-    steps = data.steps
+    """The report without gains that are longer than a step, on the host or until the device ends."""
+    steps, until_device = data.steps, data.verdict.step_us or 0.0
     longest = max((step.duration_us for step in steps), default=0.0)
-    most = _up(max(longest, data.trace.duration_us / max(len(steps), 1)))
+    most = _up(max(longest, until_device, data.trace.duration_us / max(len(steps), 1)))
 
     def wrong(row: Any) -> bool:
         gain = row.gain_us_per_step

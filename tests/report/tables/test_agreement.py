@@ -43,6 +43,15 @@ def test_a_gain_above_the_step_is_unknown(data: ReportData) -> None:
     assert right.findings[1:] == data.findings[1:]
 
 
+def test_a_step_may_go_on_until_the_device_ends(data: ReportData) -> None:
+    (first, *others), duration = data.findings, data.trace.duration_us
+    verdict = replace(data.verdict, step_us=3 * duration)
+    right = replace(
+        data, verdict=verdict, findings=[replace(first, gain_us_per_step=2 * duration), *others]
+    )
+    assert without_contradictions(right) == (right, [])
+
+
 def test_sums_that_differ_from_their_rows_are_named(data: ReportData) -> None:
     step = replace(data.steps[0], other_us=data.steps[0].other_us + 1)
     totals = replace(data.totals, sync_blocked_us=data.totals.sync_blocked_us + 1)
