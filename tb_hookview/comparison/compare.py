@@ -43,8 +43,10 @@ from tb_hookview.schema import (
     Site,
     Sync,
     SyncChange,
+    in_short,
     is_behind,
     own_syncs,
+    severe_warnings,
 )
 
 # Changes of syncs, kernels, findings and peak memory between two reports.
@@ -351,8 +353,16 @@ def _on_device(report: ReportData) -> bool:
 def side_of(report: ReportData) -> Side:
     """The side of a comparison that a report is."""
     names, means = [step.name for step in report.steps], report.per_step
-    bound = report.verdict.bound
-    return Side(report.trace.path, len(names), names, means.of, means.text, means.marked, bound)
+    return Side(
+        path=report.trace.path,
+        steps=len(names),
+        step_names=names,
+        of=means.of,
+        text=means.text,
+        marked=means.marked,
+        bound=report.verdict.bound,
+        warnings=[in_short(warning) for warning in severe_warnings(report.trace)],
+    )
 
 
 def _mean(left: StepMeans, right: StepMeans, field: str) -> Pair:

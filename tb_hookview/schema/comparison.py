@@ -197,6 +197,8 @@ class Side(msgspec.Struct, frozen=True):
     bound: Bound | None = None
     """`verdict.bound`. Where it is `unknown` on one side alone, as for a bare recording on a CPU,
     fewer rules apply to that side: not all findings that appear are new."""
+    warnings: list[str] = []
+    """What makes its figures wrong: the trace's warnings of high severity, in short."""
 
 
 class Comparison(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -395,6 +396,7 @@ class TraceInfo(Struct, frozen=True):
     """Null where the recorder timed no steps."""
 
 
+_EXPLAINS = re.compile("[:;] ")
 WITHOUT_CALLS = frozenset(
     {
         *("compiled-after-wrap", "no-module-calls", "nothing-ran"),
@@ -407,6 +409,13 @@ WITHOUT_CALLS = frozenset(
 def severe_warnings(trace: TraceInfo) -> list[TraceWarning]:
     """What makes figures of a report wrong or leaves them out: it heads every summary."""
     return [warning for warning in trace.warnings if warning.severity == "high"]
+
+
+def in_short(warning: TraceWarning) -> str:
+    """What a warning says, without the explanation that follows."""
+    if warning.code in WITHOUT_CALLS:
+        return warning.message
+    return _EXPLAINS.split(warning.message, maxsplit=1)[0]
 
 
 class Marks(Struct, frozen=True):

@@ -14,7 +14,7 @@ from shared_traces import shared_trace
 import tb_hookview
 from tb_hookview.comparison.compare import compare
 from tb_hookview.comparison.document import comparison_document
-from tb_hookview.schema import Comparison, Pair, ReportData, own_syncs
+from tb_hookview.schema import Comparison, Pair, ReportData, TraceWarning, own_syncs
 
 replace = msgspec.structs.replace
 NAMES = (
@@ -199,3 +199,16 @@ def test_findings_of_a_trace_without_a_known_bottleneck_are_not_said_to_be_all()
         assert f"The {side} trace has no known bottleneck" in text
     alike = msgspec.structs.replace(report, findings=[])
     assert "no known bottleneck" not in str(comparison_document(compare(alike, report)))
+
+
+def test_what_makes_figures_of_a_side_wrong_is_reported(reports: dict[str, ReportData]) -> None:
+    base = next(iter(reports.values()))
+    severe, note = (
+        TraceWarning("lost-at-end", "lost-at-end", f"launches of {name}; too low", 1, name)
+        for name in ("high", "low")
+    )
+    other = replace(base, trace=replace(base.trace, warnings=[severe, note]))
+    found = compare(replace(base, trace=replace(base.trace, warnings=[note])), other)
+    assert (found.base.warnings, found.other.warnings) == ([], ["launches of high"])
+    first, *_ = comparison_document(found).parts
+    assert first.texts[-1] == "warning, other: launches of high"

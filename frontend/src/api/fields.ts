@@ -1415,6 +1415,9 @@ export const Side = {
   bound: {
     text: "`verdict.bound`. Where it is `unknown` on one side alone, as for a bare recording on a CPU, fewer rules apply to that side: not all findings that appear are new.",
   },
+  warnings: {
+    text: "What makes its figures wrong: the trace's warnings of high severity, in short.",
+  },
 } as const;
 
 export const Site = {

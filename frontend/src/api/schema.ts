@@ -1796,6 +1796,8 @@ export interface Side {
   marked: boolean;
   /** `verdict.bound`. Where it is `unknown` on one side alone, as for a bare recording on a CPU, fewer rules apply to that side: not all findings that appear are new. */
   bound: "communication" | "data" | "device" | "even" | "host" | "unknown" | null;
+  /** What makes its figures wrong: the trace's warnings of high severity, in short. */
+  warnings: string[];
 }
 
 /** The call site of syncs. */

@@ -37,8 +37,6 @@ _LONGER = 0.005
 """Share of the step on the host's clock by which the whole one is longer, to be given, too."""
 _NAMES = re.compile("[^a-z -]")
 """In a place that names something, as "the whole step" does not."""
-_WHY = re.compile("[:;] ")
-"""What follows explains a warning."""
 _WORTH_SAYING = 0.01
 """Share of the step that the first finding saves at least, to be worth a line."""
 _NOT_NAMED = (
@@ -180,7 +178,7 @@ def _notes(data: schema.ReportData, more: str) -> list[str]:
     """What makes figures wrong, in short; advice; of how many ranks it is, and where `more` is."""
     severe = schema.severe_warnings(data.trace)
     others, ranks = len(data.trace.warnings) - len(severe), data.trace.world_size or 1
-    lines = [f"warning: {_in_short(warning)}" for warning in severe]
+    lines = [f"warning: {schema.in_short(warning)}" for warning in severe]
     last = [
         f"1 of {ranks} ranks (see hookview ranks)" if ranks > 1 else "",
         format_count(others, "data-quality note") if others else "",
@@ -196,12 +194,6 @@ def _unnamed(data: schema.ReportData) -> str:
     us = sum(row.us for row in work if row.part == "host" and not (row.name or row.phase))
     saved = sum(finding.gain_us_per_step or 0.0 for finding in data.findings)
     return _NOT_NAMED if 2 * us > sum(row.us for row in work) and 2 * saved < us else ""
-
-
-def _in_short(warning: schema.TraceWarning) -> str:
-    if warning.code in schema.WITHOUT_CALLS:
-        return warning.message
-    return _WHY.split(warning.message, maxsplit=1)[0]
 
 
 def _findings(data: schema.ReportData) -> Table:

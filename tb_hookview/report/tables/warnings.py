@@ -102,7 +102,7 @@ def _cleared(
 
 
 def _gains(data: ReportData, found: list[Contradiction]) -> ReportData:
-    """The report without gains that are longer than a step, on the host or until the device ends."""
+    """The report without gains longer than a step, on the host or until the device ends."""
     steps, until_device = data.steps, data.verdict.step_us or 0.0
     longest = max((step.duration_us for step in steps), default=0.0)
     most = _up(max(longest, until_device, data.trace.duration_us / max(len(steps), 1)))

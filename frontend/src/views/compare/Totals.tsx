@@ -48,6 +48,8 @@ export function Totals({ comparison }: { comparison: Comparison }): ReactElement
       <p className="muted">
         Before: {base.text}. After: {other.text}.
       </p>
+      <Warnings of="Before" texts={base.warnings} />
+      <Warnings of="After" texts={other.warnings} />
       <dl className="totals" aria-label="Totals">
         {times.map(([definition, pair, of]) => (
           <Total
@@ -102,5 +104,18 @@ function Total({ definition, from, to, change, range, look }: TotalProps): React
       </dd>
       <dd className={look ? "look" : "muted"}>{change}</dd>
     </div>
+  );
+}
+
+/** What makes the figures of one side wrong. */
+function Warnings({ of, texts }: { of: string; texts: readonly string[] }): ReactElement {
+  return (
+    <>
+      {texts.map((text) => (
+        <p key={text} className="muted">
+          {of}: {text}.
+        </p>
+      ))}
+    </>
   );
 }

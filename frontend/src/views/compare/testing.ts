@@ -68,6 +68,7 @@ export function comparison(rest: Partial<Comparison> = {}): Comparison {
     text: "",
     marked: true,
     bound: "device" as const,
+    warnings: [],
   };
   return {
     schema: 1,
