@@ -49,14 +49,16 @@ def comparison_document(found: Comparison, rows: int | None = None) -> Document:
         found: the comparison.
         rows: most modules and findings that are listed; all modules where it is None.
     """
-    sides = (("base: ", found.base), ("other:", found.other))
+    sides = (("base", found.base), ("other", found.other))
     modules = _modules(found).cut(rows)
     unlike = [f"{text[0].upper()}{text[1:]}." for text in unlike_steps(found.base, found.other)]
-    warnings = [
-        f"warning, {name.rstrip(': ')}: {text}" for name, side in sides for text in side.warnings
-    ]
+    warnings = [f"warning, {name}: {text}" for name, side in sides for text in side.warnings]
     parts: tuple[Lines | Table, ...] = (
-        Lines([f"{name} {side.path} ({side.text})" for name, side in sides] + unlike + warnings),
+        Lines(
+            [f"{name + ':':6} {side.path} ({side.text})" for name, side in sides]
+            + unlike
+            + warnings
+        ),
         _totals(found),
         _memory(found),
         Lines(_findings(found, rows or _FINDINGS)),

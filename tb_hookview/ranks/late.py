@@ -206,7 +206,7 @@ def _episode(
 
 def _later(members: Members, mine: slice, late: int) -> int:
     """By how much a member came later than the lower median of the others, who left with it."""
-    duration = (members.end[mine] - members.start[mine] - members.stayed[mine]).tolist()
+    duration = members.duration[mine].tolist()
     own = duration.pop(late - mine.start)
     return max(0, int(median_low(duration) - own))
 

@@ -235,8 +235,9 @@ def _is_rare(late: Float, rank: int) -> bool:
 #
 # All ranks leave together. So the rank with the shortest duration came last, its duration is the
 # transfer, and what another's is longer by, that rank waited. Not so where there is a root: it may
-# leave as soon as it has sent, so nobody is known to have come last. What a rank stayed when all
-# others had left, as their clocks show, it waited for nobody: something interrupted it.
+# leave as soon as it has sent, so nobody is known to have come last. Where a
+# kernel ran on after all others had left, as the clocks show, it waited for no rank: something
+# interrupted it.
 
 
 WAITED_NS = 100_000
@@ -261,8 +262,8 @@ def find_waits(members: Members) -> Waits:
     transfer, wait = members.least(members.duration), members.wait
     alone = _alone(members, wait)
     caused = members.mean_of_others(wait)
-    stayed = wait + (members.stayed > 0)  # the last of those that waited for nobody
-    shortest = np.where(stayed == 0, np.arange(len(wait)), len(wait))
+    held = wait + (members.ran_on > 0)  # the last of those that waited for nobody
+    shortest = np.where(held == 0, np.arange(len(wait)), len(wait))
     known = (caused >= WAITED_NS) & ~members.rooted
     last = np.where(known, members.least(shortest), -1)
     return Waits(transfer, alone, last, caused)

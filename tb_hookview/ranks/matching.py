@@ -155,7 +155,7 @@ def sign_text(sign: Sign) -> str:
 
 _AGREEING_NS = 1_000_000
 """Largest spread of clocks that say who left a collective first."""
-_CLEARLY, _STAYED_NS = 10.0, 100_000
+_CLEARLY, _RAN_ON_NS = 10.0, 100_000
 """Times that spread, and time, beyond which a later end is none of the clocks' difference."""
 
 
@@ -197,21 +197,21 @@ def _narrowest(values: Float) -> float:
     return float((ordered[agreeing - 1 :] - ordered[: len(ordered) - agreeing + 1]).min())
 
 
-def find_stayed(members: Members, clocks: Clocks) -> Nanoseconds:
-    """Time that each member stayed when all others had left, shape (n,); 0 where clocks are unsure.
+def find_ran_on(members: Members, clocks: Clocks) -> Nanoseconds:
+    """Time each member ran on after all others had left, shape (n,); 0 where clocks are unsure.
 
     No rank waits for another once all of them came. If its kernel runs on by far more than
     the clocks differ, something interrupted it.
     """
     if not len(members):
-        return members.stayed
+        return members.ran_on
     started = members.start - clocks.offset[members.rank]
     order = np.lexsort((-started, members.collective))
     last = order[members.first[:-1]][members.collective]
     beyond = members.wait - (started[last] - started)
     unsure = -members.least(-clocks.spread[members.rank])
     known = (unsure <= _AGREEING_NS) & ~members.rooted
-    least = np.where(known, np.maximum(_CLEARLY * unsure, _STAYED_NS), np.inf)
+    least = np.where(known, np.maximum(_CLEARLY * unsure, _RAN_ON_NS), np.inf)
     sure = beyond > least[members.collective]
     return np.where(sure, np.minimum(beyond, members.wait), 0).astype(np.int64)
 
@@ -281,7 +281,7 @@ def match(ranks: Sequence[RankSummary]) -> Matched:
         found.append((rows, numbers))
     members = _members(ranks, found)
     clocks = find_clocks(len(ranks), members)
-    members = replace(members, stayed=find_stayed(members, clocks))
+    members = replace(members, ran_on=find_ran_on(members, clocks))
     members = members.ordered(moments(members, clocks))
     total = sum(len(rank.collectives) for rank in ranks)
     return Matched(members, clocks, tuple(dict.fromkeys(refused)), total - len(members.rank))

@@ -38,8 +38,8 @@ class Members(Struct, frozen=True):
     rooted: Bool
     """Collectives from one rank or to one, of which each rank leaves when its part is done; shape
     (m,)."""
-    stayed: Nanoseconds
-    """How long each stayed when the others had left, by clocks that agree; 0 for most, (n,)."""
+    ran_on: Nanoseconds
+    """How long each ran on after all others had left, by clocks that agree; 0 for most, (n,)."""
 
     def __len__(self) -> int:
         return len(self.first) - 1
@@ -51,8 +51,8 @@ class Members(Struct, frozen=True):
 
     @property
     def duration(self) -> Nanoseconds:
-        """Time of each in its collective, less what it stayed alone; shape (n,)."""
-        return self.end - self.start - self.stayed
+        """Time of each in its collective, less what it ran on alone; shape (n,)."""
+        return self.end - self.start - self.ran_on
 
     @property
     def wait(self) -> Nanoseconds:
@@ -101,8 +101,8 @@ class Members(Struct, frozen=True):
         moved = np.argsort(index_of(order, len(self))[self.collective], kind="stable")
         columns = (self.rank, self.index, self.start, self.end, self.launch)
         rank, index, start, end, launch = (column[moved] for column in columns)
-        first, stayed = _bounds(np.diff(self.first)[order]), self.stayed[moved]
-        return Members(first, rank, index, start, end, launch, self.rooted[order], stayed)
+        first, ran_on = _bounds(np.diff(self.first)[order]), self.ran_on[moved]
+        return Members(first, rank, index, start, end, launch, self.rooted[order], ran_on)
 
 
 def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: Int) -> Members:

@@ -6,8 +6,8 @@
 A rank's time is its own except while it is held: does nothing but wait in a collective. The
 rest passes as recorded, less what is taken out. A collective begins on a rank when that rank
 comes to it, and ends on all ranks at once: its transfer after the last of them came. If any
-rank was held to the end of a collective, no rank of it goes on before that end. One that stayed
-when the others had left stays as long after it.
+rank was held to the end of a collective, no rank of it goes on before that end. One whose
+kernel ran on after all others had left is as much later.
 
 Where devices run the collectives, hosts go on without them:
 
@@ -72,7 +72,7 @@ class Replay:
 
     def __init__(self, ranks: Sequence[RankSummary], matched: Matched, waits: Waits) -> None:
         members = self.members = matched.members
-        self.ranks, self._transfer, self._stayed = ranks, waits.transfer, members.stayed
+        self.ranks, self._transfer, self._ran_on = ranks, waits.transfer, members.ran_on
         self.edges: Nanoseconds = np.concatenate([rank.edges for rank in ranks])
         after = np.cumsum([len(rank.edges) for rank in ranks])
         self.last: Int = after - 1
@@ -123,7 +123,7 @@ class Replay:
             come[mine] = np.maximum(begun[mine] + delay[self.since[mine]], least)
             delay[mine] = np.maximum(delay[self.before[mine]], least - begun[mine])
             if self._gate[collective]:
-                leave = come[mine].max() + self._transfer[collective] + self._stayed[mine]
+                leave = come[mine].max() + self._transfer[collective] + self._ran_on[mine]
                 delay[mine] = np.maximum(delay[mine], leave - ended[mine])
             hosts.leave(mine, ended[mine] + delay[mine])
         last = np.maximum(delay[self.final] + passed.device[self.last], hosts.end)

@@ -397,6 +397,7 @@ class TraceInfo(Struct, frozen=True):
 
 
 _EXPLAINS = re.compile("[:;] ")
+"""What follows in a warning explains it."""
 WITHOUT_CALLS = frozenset(
     {
         *("compiled-after-wrap", "no-module-calls", "nothing-ran"),

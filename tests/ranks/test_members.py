@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tb_hookview.ranks.lateness import WAITED_NS, find_waits
-from tb_hookview.ranks.matching import find_clocks, find_stayed
+from tb_hookview.ranks.matching import find_clocks, find_ran_on
 from tb_hookview.ranks.members import Members
 
 RANKS, COLLECTIVES = 6, 30
@@ -117,7 +117,7 @@ def of_two(starts: tuple[int, int], ends: tuple[int, int], noise: int = 2_000) -
     none, columns = np.zeros(24, np.int64), (start.T.ravel(), end.T.ravel())
     first, rank = np.arange(0, 25, 2), np.tile([0, 1], 12)
     members = Members(first, rank, none, *columns, columns[0], np.zeros(12, bool), none)
-    return replace(members, stayed=find_stayed(members, find_clocks(2, members)))
+    return replace(members, ran_on=find_ran_on(members, find_clocks(2, members)))
 
 
 def test_a_rank_waits_until_the_last_one_comes() -> None:
@@ -125,7 +125,7 @@ def test_a_rank_waits_until_the_last_one_comes() -> None:
     assert members.wait[-2:] == pytest.approx([0, 2_400_000], abs=2_000)
     waits = find_waits(members)
     assert (waits.last[-1], waits.transfer[-1]) == (22, 50_000)
-    assert not members.stayed[:-1].any()
+    assert not members.ran_on[:-1].any()
 
 
 def test_the_last_one_that_stays_waits_for_nobody() -> None:
@@ -144,7 +144,7 @@ def test_the_last_one_that_stays_waits_for_nobody() -> None:
 )
 def test_what_clocks_do_not_show_is_a_wait(ends: tuple[int, int], noise: int) -> None:
     members = of_two((2_400_000, 0), ends, noise)
-    assert not members.stayed.any()
+    assert not members.ran_on.any()
     assert members.wait[-1] == ends[1] - 50_000
 
 

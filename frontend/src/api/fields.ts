@@ -1174,7 +1174,7 @@ export const Rank = {
   idle_us: { unit: "us", text: "Nothing computed and no collective ran." },
   wait_us: {
     unit: "us",
-    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks, less what it stayed when the others had left: what is beyond the time until the last of them came, where the clocks agree within 1 ms, by over 0.1 ms and ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched.",
+    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which its kernel ran on after the last rank had come and the others had left is no wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched.",
   },
   clock_offset_us: {
     unit: "us",

@@ -1475,7 +1475,7 @@ export interface Rank {
   exposed_communication_us: number | null;
   /** Nothing computed and no collective ran. */
   idle_us: number | null;
-  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks, less what it stayed when the others had left: what is beyond the time until the last of them came, where the clocks agree within 1 ms, by over 0.1 ms and ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched. */
+  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which its kernel ran on after the last rank had come and the others had left is no wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched. */
   wait_us: number | null;
   /** By how much its clock is ahead of the first rank's: median difference of the ends of the collectives that both took part in. Null where no chain of collectives leads from one to the other. */
   clock_offset_us: number | null;

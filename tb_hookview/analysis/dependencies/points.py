@@ -347,8 +347,8 @@ def find_collective_waits(analysis: Analysis, main: int, start: int, end: int) -
     )
 
 
-ENDS, GOES_ON, BEGINS, LAUNCHES = 0, 1, 2, 3
-"""Rank of points of one moment: what ends; where main goes on, then where it stops; what begins,
+ENDS, RESUMES, BEGINS, LAUNCHES = 0, 1, 2, 3
+"""Rank of points of one moment: what ends; where main resumes, then where it stops; what begins,
 and ends of steps; launches."""
 
 
@@ -461,8 +461,8 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[tuple[ThreadIndex, N
         (tree.thread[launch], tree.start[launch], LAUNCHES),
         (waiting, syncs.start[events.sync], BEGINS),
         (waiting, syncs.end[events.sync], ENDS),
-        (main, bursts.main_resumes, GOES_ON),
-        (main, bursts.main_stops, GOES_ON),
+        (main, bursts.main_resumes, RESUMES),
+        (main, bursts.main_stops, RESUMES),
         (bursts.thread, bursts.start, BEGINS),
         (bursts.thread, bursts.end, ENDS),
         (tree.thread[slow], events.slow_end, ENDS),
