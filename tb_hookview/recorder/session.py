@@ -38,6 +38,10 @@ from tb_hookview.recorder.ranges import BackwardNames, RecordingState, ThreadCal
 from tb_hookview.recorder.roots import Assigned, WrappedRoot
 from tb_hookview.recorder.tree import Node
 
+_EARLIER = (
+    "modules with hooks of their own leave no marks in the recording, as code was compiled before "
+    "hookview.wrap() and may hold them; call hookview.wrap() before anything is compiled"
+)
 _guarded = partial(faults.guarded, "attaching or removing a hook")
 
 
@@ -182,6 +186,8 @@ class Session:
     def _add_visible(self, node: Node, attach: Callable[[], list[Any]]) -> bool:
         """Attach what a compiler sees that inlines the module, unless one may have done so."""
         if node.compiled or compiled.may_be_inlined(node.holder):
+            if not (node.compiled or compiled.was_inlined(node.holder)):
+                faults.advise("earlier", _EARLIER)
             return False
         handles = attach()
         self._visible.setdefault(id(node.module), []).extend(handles)

@@ -15,6 +15,7 @@ from torch import nn
 
 import tb_hookview as hookview
 from tb_hookview.recorder import roots
+from tb_hookview.recorder.compiled import inlined
 
 
 class Head(nn.Module):
@@ -198,6 +199,16 @@ def test_a_model_that_a_compiled_function_calls_is_warned_of_and_in_the_manifest
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             record(lambda: step(call))  # once is enough
+
+
+def test_modules_with_hooks_are_warned_of_where_code_was_compiled_unseen(monkeypatch):
+    """It may hold them, and would be compiled again if they got more hooks."""
+    monkeypatch.setattr(inlined, "_unseen", True)
+    net = Net()
+    net.first.register_forward_hook(lambda *_: None)
+    with wrapped(net), pytest.warns(UserWarning, match="before hookview.wrap.. and may hold them"):
+        trace = record(lambda: step(net))
+    assert trace.paths("forward") == {"": 1, "act": 1, "head": 1, "head.fc": 1}
 
 
 @pytest.mark.filterwarnings("error:tb_hookview:UserWarning")

@@ -21,6 +21,16 @@ import tb_hookview as hookview
 torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 from support import torchvision_ops  # noqa: E402  # needs torch
 
+from tb_hookview.recorder.compiled import inlined  # noqa: E402  # needs torch
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests of the process may have compiled before the recorder was loaded."""
+    hookview.wrap(torch.nn.Identity())
+    monkeypatch.setattr(inlined, "_unseen", False)
+
+
 EVALUATE = "autograd::engine::evaluate_function: "
 
 
