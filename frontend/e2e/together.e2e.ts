@@ -34,7 +34,7 @@ test("from a step's cell to a collective on all ranks, the late one and its modu
   await expect.poll(() => blocks.first().getAttribute("title")).toBe("host: 0");
   const came = picture().getByRole("img", { name: /Rank \d comes .* and waits 10\d\.\d ms/ });
   await expect.poll(() => came.count()).toBe(3);
-  await expect.poll(() => picture().textContent()).toContain("known to within 238 us");
+  await expect.poll(() => picture().textContent()).toContain("known to within 238.4 us");
   expect(await seriousFaults(page)).toEqual([]);
 });
 
