@@ -244,6 +244,11 @@ class Keeper:
             for row in rows
         ]
 
+    def hurry(self) -> None:
+        """Have steps written now, before there is no room for more of them."""
+        if len(self.ended) > _WAITING // 4:
+            self._thread.wake()
+
     def ask(self, reason: str, steps: int | None) -> None:
         """Ask for a recording of some steps, as soon as possible."""
         self._asked.append(_Asked(reason, steps, 0.0, None))

@@ -13,6 +13,7 @@ from torch import nn
 
 import tb_hookview as hookview
 from tb_hookview.history.answer import read_history
+from tb_hookview.watching import keeping
 from tb_hookview.watching.agreement import RecordingPlan, StoreBoard
 
 PROGRAM = """
@@ -74,11 +75,15 @@ GONE = """
     watch.record()
     end = time.monotonic() + 60
     keeper = watch._keeper
-    while not (keeper._lost and keeper._file.lost) and time.monotonic() < end:
+    def unhurried_step():
+        while len(keeper.ended) > 1000 and time.monotonic() < end:
+            time.sleep(0.01)  # steps that its thread has no time for are lost too
         step()
+    while not (keeper._lost and keeper._file.lost) and time.monotonic() < end:
+        unhurried_step()
     points = keeper._scalars._points
     while keeper._scalars._points <= points and time.monotonic() < end:
-        step()
+        unhurried_step()
     print(keeper._lost, keeper._file.lost > 0)
 """
 
@@ -167,6 +172,17 @@ def test_a_folder_that_is_gone_is_a_warning_for_steps_and_one_for_recordings(tmp
         "this recording is lost",
     ]
     assert "Traceback" not in done.stderr
+
+
+def test_many_short_steps_are_written_before_there_is_no_room_for_more(tmp_path, monkeypatch):
+    monkeypatch.setattr(keeping, "PERIOD_S", 3600)
+    monkeypatch.setattr(keeping, "_WAITING", 4000)
+    with hookview.watch(tmp_path, first=None, slow_factor=None, scalars=False) as watch:
+        end = time.monotonic() + 60
+        while not watch._keeper._written and time.monotonic() < end:
+            watch.step()
+            time.sleep(0.0001)
+        assert watch._keeper._written
 
 
 def test_a_clock_that_jumps_changes_no_duration(tmp_path, monkeypatch):

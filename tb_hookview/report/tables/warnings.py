@@ -283,10 +283,10 @@ WORDS: dict[str, Words] = {
     "no-module-calls": Words(
         "no call of a wrapped module is in the recording, so times of modules are unknown, but for "
         "gradients that are marked: what ran may be a copy (copy.deepcopy, pickle, torch.load), or "
-        "what torch.jit or torch.export made of the model, or modules with hooks of their own where "
-        "code was compiled before hookview.wrap(); call hookview.wrap() on the object that is "
-        "called, before anything is compiled, and record the model itself where modules of that "
-        "cannot be seen"
+        "what torch.jit or torch.export made of the model, or modules with hooks of their own "
+        "where code was compiled before hookview.wrap(); call hookview.wrap() on the object that "
+        "is called, before anything is compiled, and record the model itself where modules of "
+        "that cannot be seen"
     ),
     "unrecorded-thread": Words(
         "the forward of most of what ran backward is not in the recording, so times of modules are "
