@@ -52,8 +52,9 @@ class Idle(Struct, frozen=True):
     once."""
     communication: Us
     """The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been
-    launched by then and was a collective's; or it had been launched in time and the work before was
-    a collective's. What is launched after a collective's end waits for no other rank."""
+    launched by then and was a collective's copy; or it had been launched in time and the work
+    before was one. Kernels of collectives (NCCL) wait for other ranks as they run, not before: that
+    time is busy. What is launched after a collective's end waits for no other rank."""
     profiler: Us
     """The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the
     driver (loading of modules, a full command buffer) are not the profiler's."""

@@ -167,8 +167,10 @@ def test_what_waits_for_a_late_rank_is_not_overlapped(
     """The host works and then waits; its device idles before the collective most of the time."""
     picture = f"""
         main notes [ProfilerStep#1{"":{late + 44}}]
+        main ops                 [c10d::allreduce_]
         main calls [launch corr=1][launch corr=2][work{"":{late - 20}}][wait{"":14}][launch corr=3]
-        gpu kernel  [k corr=1]{"":{late}}[nccl corr=2   ]        [k corr=3]
+        gpu kernel  [k corr=1]{"":{late + 24}}[k corr=3]
+        gpu copy    {"":{late + 10}}[H2D corr=2    ]
         """
     assert report(tmp_path, picture).verdict.sentence.endswith(remedy)
 

@@ -127,9 +127,6 @@ def _cause(
     if following and begun and known and (ready or not late):
         if not before:
             return "unknown"
-        previous = max(before, key=lambda work: (work.end, works.index(work)))
-        if "nccl" in following.name or (not late and "nccl" in previous.name):
-            return "communication"
         opens = not any(work.thread == following.thread for work in works[: works.index(following)])
         return "unknown" if launch and opens else "device"
     launching = {c.thread for c in timeline.calls if any(timeline.launch_of(w) is c for w in works)}

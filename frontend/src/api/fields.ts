@@ -594,7 +594,7 @@ export const Idle = {
   },
   communication: {
     unit: "us",
-    text: "The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched by then and was a collective's; or it had been launched in time and the work before was a collective's. What is launched after a collective's end waits for no other rank.",
+    text: "The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched by then and was a collective's copy; or it had been launched in time and the work before was one. Kernels of collectives (NCCL) wait for other ranks as they run, not before: that time is busy. What is launched after a collective's end waits for no other rank.",
   },
   profiler: {
     unit: "us",

@@ -772,7 +772,7 @@ export interface Idle {
   kernel_loading: number;
   /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once. */
   launch: number;
-  /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched by then and was a collective's; or it had been launched in time and the work before was a collective's. What is launched after a collective's end waits for no other rank. */
+  /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched by then and was a collective's copy; or it had been launched in time and the work before was one. Kernels of collectives (NCCL) wait for other ranks as they run, not before: that time is busy. What is launched after a collective's end waits for no other rank. */
   communication: number;
   /** The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the driver (loading of modules, a full command buffer) are not the profiler's. */
   profiler: number;

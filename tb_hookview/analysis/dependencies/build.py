@@ -161,7 +161,8 @@ def build(analysis: Analysis, window: Window) -> Graph:
         edges=edges,
         pause=np.where(late >= PAUSE, late, 0),
         peers=peers,
-        late_for_peers=peers & (lookup(analysis.timing.previous, nodes.event) >= 0),
+        late_for_peers=np.append(analysis.timing.of_peers, False)[nodes.event]
+        & (lookup(analysis.timing.previous, nodes.event) >= 0),
         loading=_loading(analysis, window, points, nodes, edges),
         step_end=nodes.of_point[points.step_end],
         before=np.flatnonzero(nodes.history & marked),

@@ -172,8 +172,8 @@ class Graph(Struct, frozen=True):
     peers: Bool
     """Nodes that are collectives, shape (n,)."""
     late_for_peers: Bool
-    """Those that pause for what other ranks do; not the first event of a device, as what the device
-    did before is not in the trace. Shape (n,)."""
+    """Those that pause for what other ranks do (`LaunchTiming.of_peers`); not the first event of a
+    device, as what the device did before is not in the trace. Shape (n,)."""
     loading: Bool
     """Edges of a host thread that is in a data loader, shape (e,)."""
     step_end: Int

@@ -183,8 +183,9 @@ class LaunchTiming(Struct, frozen=True, dict=True):
     device_events: DeviceEvents
     call: Int
     """`Call` of each row of the call tree."""
-    communication: Bool
-    """Whether each device event is a collective's."""
+    of_peers: Bool
+    """Copies and fills of collectives, which start when other ranks let them. Their kernels start
+    without them, and wait as they run."""
 
     @property
     def call_tree(self) -> CallTree:

@@ -290,8 +290,8 @@ def _launch_claims(
     opens = first | timing.first_of_stream[row]
     known = ~first & ((launch >= 0) | timing.queued_before[row])
     # What is launched after a collective's end waits for no other rank.
-    after = ~first & ~late & timing.communication[previous]
-    collective = timing.communication[row] | after
+    after = ~first & ~late & timing.of_peers[previous]
+    collective = timing.of_peers[row] | after
 
     def claims(cause: Cause, wanted: Bool, begin: Nanoseconds, stop: Nanoseconds) -> Claims:
         mine = launch[wanted] if cause != Cause.UNKNOWN else np.full(wanted.sum(), -1)
