@@ -492,10 +492,7 @@ def analyze_trace(trace: Trace) -> Analysis:
     placed = place_device_events(device_events, launched, compiled)
     calls = call_rows(host)
     kinds = device_event_kinds(host, device_events)
-    of_peers = (kinds.kind == COMMUNICATION) & (
-        trace.events.kind[device_events.event] != EventCategory.KERNEL
-    )
-    timing = LaunchTiming(host, device_events, calls, of_peers)
+    timing = LaunchTiming(host, device_events, calls, kinds.kind == COMMUNICATION)
     clocks = clock_errors(host, device_events, calls)
     call_times = divide_calls(timing, clocks.skew)
     syncs = find_syncs(host, calls, call_times)

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.calls.waits import is_device_wide
 from tb_hookview.analysis.consistency.checks import Fault, counted, launches_to_run
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows, Role
@@ -372,12 +373,22 @@ def step_faults(steps: Steps) -> tuple[Fault, ...]:
 def _after_start(
     window: Intervals, host: HostRows, device_events: DeviceEvents, syncs: Syncs
 ) -> Intervals:
-    """Windows from the end of a synchronize that waits for work from before the recording."""
-    before = (syncs.blocking_event >= 0) & (lookup(device_events.launch, syncs.blocking_event) < 0)
+    """Windows from the end of a synchronize that waits for work from before the recording.
+
+    It waits for such a device event; or for the whole device, for most of a window in which nothing
+    was launched yet.
+    """
+    known = (syncs.blocking_event >= 0) & (lookup(device_events.launch, syncs.blocking_event) < 0)
+    known &= syncs.at_start
+    launch = device_events.launch[device_events.launch >= 0]
+    first = host.call_tree.start[launch].min(initial=np.iinfo(np.int64).max)
+    unseen = (len(launch) > 0) & (syncs.end < first) & is_device_wide(host, syncs.row)
     later = window.copy()
-    for sync in np.flatnonzero(syncs.at_start & before).tolist():
+    for sync in np.flatnonzero(known | unseen).tolist():
         inside = (window[:, 0] <= syncs.start[sync]) & (syncs.end[sync] < window[:, 1])
         inside &= ~_launched(host, device_events, window[:, 0], syncs.end[sync])
+        if not known[sync]:
+            inside &= syncs.duration[sync] > (window[:, 1] - window[:, 0]) // 2
         later[inside, 0] = syncs.end[sync]
     return later
 

@@ -54,6 +54,25 @@ def test_a_wait_for_what_was_launched_before_the_recording(tmp_path: Path) -> No
     assert data.per_step.duration_us == 42_000
 
 
+@pytest.mark.parametrize(("idle", "left_out"), [(0, 54), (60, 0)])
+def test_a_wait_before_the_first_launch_is_for_work_from_before(
+    tmp_path: Path, idle: int, left_out: float
+) -> None:
+    """Nothing shows that work. If most of the step is something else, it stays whole."""
+    before = " " * idle
+    data = data_of(
+        tmp_path,
+        f"""
+        main notes  [s1         {before}                                                               ]
+        main ops    [aten::zeros]
+        main calls               {before}[waitall                                ]      [launch corr=3]
+        main python             {before}[synchronize                              ]
+        gpu  kernel              {before}                                                    [k corr=3]
+        """,
+    )
+    assert lengths(data) == [(76 + idle - left_out, left_out)]
+
+
 def test_a_wait_for_the_step_s_own_work_is_part_of_it(tmp_path: Path) -> None:
     data = data_of(
         tmp_path,

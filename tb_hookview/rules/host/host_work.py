@@ -299,5 +299,5 @@ RULE = Rule(
     fix=f"{_AWAY} {_INPUTS}",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
     find=_find,
-    advice=("cpu-preprocess-format", "host-cpu-tuning"),
+    advice=("host-cpu-tuning",),
 )

@@ -19,7 +19,7 @@ from tb_hookview.analysis.host.rows import MODULE_ROLES, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
-from tb_hookview.arrays.types import Nanoseconds, TimeSet, TreeRow
+from tb_hookview.arrays.types import Bool, Nanoseconds, TimeSet, TreeRow
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
@@ -56,6 +56,14 @@ _LOADING = (
 _STARTING = (
     "Each new iterator of the DataLoader starts its workers: pass persistent_workers=True, which "
     "keeps them from one epoch to the next."
+)
+_LARGE, _OF_HOST = 1 << 20, 0
+"""Bytes of a block of the host's memory whose pages the allocator gives back to the system."""
+_FREEING = "freeing of large tensors"
+_REUSE = (
+    "The system takes back the pages of large tensors, and has to clear new ones. Reuse buffers "
+    "(out=, inplace activations), work on smaller batches, or preload jemalloc or tcmalloc, which "
+    "keep pages."
 )
 _OF_OPTIMIZER = (
     "Keep hooks and logging out of the optimizer's step. Its own Python goes through every "
@@ -107,7 +115,7 @@ def _of_thread(
     threads = np.full(len(time), thread)
     row = innermost_at(context.call_tree, threads, time.sum(axis=1) // 2)
     module = lookup(context.analysis.attribution.row_module, row)
-    name = _names(every, thread, time)
+    name = np.where(_frees(every, thread, time), _FREEING, _names(every, thread, time)).tolist()
     between, last = _between(every, thread, time)
     groups: dict[_Place, list[int]] = {}
     paths = context.analysis.modules.path
@@ -136,6 +144,16 @@ def _names(context: Context, thread: int, time: TimeSet) -> list[str]:
         elif begun[gap] < over[gap] and what.startswith(OPTIMIZER):
             found[gap] = f"{what}{_NEXT_TO}"
     return found
+
+
+def _frees(context: Context, thread: int, time: TimeSet) -> Bool:
+    """Whether most of each gap comes after a large block of the host is freed in it."""
+    memory = context.analysis.trace.memory
+    large = (memory.device_type == _OF_HOST) & (memory.amount <= -_LARGE)
+    freed = np.sort(memory.time[large & (memory.thread == thread)])
+    first = np.searchsorted(freed, time[:, 0])
+    inside = np.append(freed, np.iinfo(np.int64).max)[first]
+    return np.asarray(inside < time.sum(axis=1) // 2)
 
 
 def _usual(context: Context, time: TimeSet) -> float:
@@ -206,6 +224,7 @@ def _occurrence(
         examples=found.time[:, 0],
         confidence="low" if chance else "high" if place.module >= 0 or place.named else "medium",
         fix=_remedy(context, place.where, place.named),
+        title="Freeing large tensors takes CPU time" if place.where == _FREEING else "",
     )
 
 
@@ -221,6 +240,8 @@ def _after(place: _Place, last: Iterable[str]) -> str:
 def _remedy(context: Context, where: str, named: bool) -> str:
     if where == _EPOCH:
         return _STARTING
+    if where == _FREEING:
+        return _REUSE
     if where == _FIRST:
         return f"{_LOADING} {_UNNAMED}"
     if where.startswith(OPTIMIZER) and not where.endswith(_NEXT_TO):
@@ -309,7 +330,8 @@ RULE = Rule(
     "thread runs no operator, no loader and no collective, over 3% of a step by module and "
     "function, by the lower median of the steps (by their mean, if every n-th has it). Where "
     "the trace names no function, operators before and after tell places apart; what comes before "
-    "the first operator of a step is one place, whatever ends the step before. Confidence is low "
+    "the first operator of a step is one place, whatever ends the step before; so are times of a "
+    "module that mostly follow the free of 1 MiB or more of the host's memory. Confidence is low "
     "where less than three quarters of the measured steps have such times and not every n-th, or "
     "where few times are at other places in each step and what recurs is below that share.",
     fix=f"{_NAMED} {_UNNAMED}",

@@ -34,6 +34,19 @@ def test_a_module_in_which_no_operator_runs(tmp_path: Path) -> None:
     assert finding.evidence.startswith("for 4.80 ms per step, 48% of it, no operator ran: 1 time")
 
 
+@pytest.mark.parametrize(
+    ("time", "amount", "frees"),
+    [(2200, -(100 << 20), True), (2200, -4096, False), (6000, -(100 << 20), False)],
+    ids=["large", "small", "late"],
+)
+def test_large_tensors_are_freed(tmp_path: Path, time: int, amount: int, frees: bool) -> None:
+    args = {"Device Type": 0, "Device Id": -1, "Addr": 1, "Bytes": amount}
+    freed = {"ph": "i", "name": "[memory]", "pid": 77, "tid": "main", "ts": time, "args": args}
+    (finding,) = findings(tmp_path, [*ROWS, freed])[RULE]
+    assert (finding.where == "head, freeing of large tensors") is frees
+    assert ("jemalloc" in finding.fix) is ("Freeing" in finding.title) is frees
+
+
 def test_many_calls_of_modules_without_an_operator(tmp_path: Path) -> None:
     """It is what the recorder's marks take."""
     calls = [call(f"{number}", 1101 + 100 * number, 90, "Identity") for number in range(80)]

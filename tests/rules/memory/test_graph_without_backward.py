@@ -28,6 +28,12 @@ def forward(nodes: int) -> list[dict[str, Any]]:
     ]
 
 
+def test_autograd_functions_alone_keep_no_graph(tmp_path: Path) -> None:
+    """`apply` takes a number under no_grad, too."""
+    rows = [{**each, "name": "TopK"} for each in forward(40)] + [row("cpu_op", "aten::mm", 5000, 9)]
+    assert RULE not in findings(tmp_path, rows)
+
+
 def test_a_forward_that_keeps_a_graph(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, forward(11))[RULE]
     assert finding.severity == "info"
