@@ -6,11 +6,12 @@ import numpy as np
 
 from tb_hookview.analysis.compiled.launches import is_graph_launch
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import asof, isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, GapIndex, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.evidence.host import graph_calls, launches_after, regions
+from tb_hookview.trace import EventCategory
 
 _CAPTURES = ("cudaStreamBeginCapture", "hipStreamBeginCapture")
 RECORD_ONCE = (
@@ -30,6 +31,21 @@ def recorders(context: Context) -> TreeRow:
 def next_to_recording(context: Context, rows: TreeRow) -> Bool:
     """Whether the outermost operator of each of some rows records a graph."""
     return isin(context.rows.outermost_operator_of(rows), recorders(context))
+
+
+def before_recording(context: Context, rows: TreeRow) -> Bool:
+    """Which rows are the last before a graph is recorded.
+
+    No operator begins in between, but those that put a random generator's state on the device.
+    """
+    tree, captures = context.call_tree, np.flatnonzero(context.rows.beginning(*_CAPTURES))
+    state = context.rows.named("aten::empty", "aten::fill_")
+    operators = np.flatnonzero((context.host.kind == EventCategory.OPERATOR) & ~state)
+    thread, start = tree.thread[captures], tree.start[captures]
+    row = lookup(rows, asof(tree.thread[rows], tree.start[rows], thread, start))
+    operator = lookup(operators, asof(tree.thread[operators], tree.start[operators], thread, start))
+    last = (row >= 0) & (lookup(tree.start, row) > lookup(tree.start, operator))
+    return isin(rows, row[last])
 
 
 def while_recording(context: Context, gaps: GapIndex) -> Bool:

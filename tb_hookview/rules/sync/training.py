@@ -16,6 +16,7 @@ from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import Direction
+from tb_hookview.rules.evidence.cuda_graphs import RECORD_ONCE, before_recording
 from tb_hookview.rules.evidence.devices import all_have_tf32
 from tb_hookview.schema import Phase
 from tb_hookview.trace import EventCategory
@@ -28,6 +29,7 @@ _MEASUREMENT = (
     "the measurement only, ignore this finding.",
 )
 _LEFT_OUT = "Not counted here: {} before the first or after the last operator of the trace."
+_RECORDS = "torch.cuda.graph synchronizes before it records a graph"
 _UNKNOWN = "The trace has no operators: the sync may be one of torch, or of a library."
 
 
@@ -41,12 +43,15 @@ def _explains_explicit(context: Context) -> Bool:
 def _find_explicit(context: Context) -> Iterator[Occurrence]:
     syncs = context.explained_by(SYNC_EXPLICIT) & ~_outside(context)
     if not context.syncs.operators_known:
-        return by_place(context, syncs, caveats=(_UNKNOWN,), confidence="low")
+        yield from by_place(context, syncs, caveats=(_UNKNOWN,), confidence="low")
+        return
     caveats: tuple[str, ...] = _MEASUREMENT if _once_a_step(context, syncs) else ()
     left_out = context.explained_by(SYNC_EXPLICIT) & _outside(context) & context.syncs.counted
     if count := np.count_nonzero(left_out):
         caveats += (_LEFT_OUT.format(format_count(int(count), "sync")),)
-    return by_place(context, syncs, caveats=caveats)
+    records = before_recording(context, context.syncs.row)
+    yield from by_place(context, syncs & ~records, caveats=caveats)
+    yield from by_place(context, syncs & records, note=_RECORDS, fix=RECORD_ONCE)
 
 
 def _outside(context: Context) -> Bool:
@@ -87,7 +92,8 @@ SYNC_EXPLICIT = Rule(
     title="Explicit synchronization with the device",
     description="A synchronize of device, stream or event outside of operators, or a barrier, "
     "inside a step and before the trace's last operator; after it where other steps end with one, "
-    "too. One of the whole device before the first operator is left out.",
+    "too. One of the whole device before the first operator is left out. What torch.cuda.graph "
+    "calls before it records a graph makes findings of its own.",
     fix="Delete it or move it out of the loop. Measure time with CUDA events that are read later. "
     "Order streams by wait_event or wait_stream, which do not block the host. Use barriers for "
     "checkpoints only.",

@@ -32,6 +32,22 @@ def test_a_synchronize_that_no_operator_asked_for(tmp_path: Path) -> None:
     assert finding.caveats == [NO_STEPS]
 
 
+def test_a_synchronize_before_a_graph_is_recorded(tmp_path: Path) -> None:
+    """`torch.cuda.graph` makes it; another operator in between says that it is the program's."""
+    for between, records in (("aten::fill_", True), ("aten::mul  ", False)):
+        found = findings(
+            tmp_path,
+            f"""
+            main ops   [aten::mm     ]                  [{between}]                    [aten::mm    ]
+            main calls [launch corr=1] [waitall       ]               [begin]  [end  ][launch corr=7]
+            gpu  kernel        [k corr=1]                                              [k corr=7]
+            """,
+            {"begin": "cudaStreamBeginCapture_v10000", "end": "cudaStreamEndCapture_v10000"},
+        )
+        (finding,) = found["sync-explicit"]
+        assert finding.fix.startswith("Record graphs before the loop") is records
+
+
 def test_a_copy_outside_of_operators(tmp_path: Path) -> None:
     """Its own row on the device is missing, as where the recording ends before that."""
     picture = """
