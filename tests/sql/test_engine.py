@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -369,10 +370,14 @@ def test_an_answer_is_bounded() -> None:
 def test_ctrl_c_ends_the_process_of_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     """The query has no end: it returns only if its process is ended."""
 
+    def interrupted(_s: float) -> None:
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(60)  # Python's handler may run a moment later
+
     class Interrupted(confined.Workers):
         def submit(self, *args: Any) -> Any:
             future = super().submit(*args)
-            monkeypatch.setattr(future, "result", lambda _s: signal.raise_signal(signal.SIGINT))
+            monkeypatch.setattr(future, "result", interrupted)
             return future
 
     monkeypatch.setattr(confined, "Workers", Interrupted)
