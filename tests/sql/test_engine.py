@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -367,17 +366,14 @@ def test_an_answer_is_bounded() -> None:
     assert said("from range(3000000)", Limits(rows=10_000_000, megabytes=200)) == expected
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_process_of_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     """The query has no end: it returns only if its process is ended."""
-
-    def interrupted(_s: float) -> None:
-        signal.raise_signal(signal.SIGINT)
-        time.sleep(60)  # Python's handler may run a moment later
 
     class Interrupted(confined.Workers):
         def submit(self, *args: Any) -> Any:
             future = super().submit(*args)
-            monkeypatch.setattr(future, "result", interrupted)
+            monkeypatch.setattr(future, "result", lambda _s: signal.raise_signal(signal.SIGINT))
             return future
 
     monkeypatch.setattr(confined, "Workers", Interrupted)
