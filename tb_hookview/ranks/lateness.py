@@ -235,9 +235,8 @@ def _is_rare(late: Float, rank: int) -> bool:
 #
 # All ranks leave together. So the rank with the shortest duration came last, its duration is the
 # transfer, and what another's is longer by, that rank waited. Not so where there is a root: it may
-# leave as soon as it has sent, so nobody is known to have come last. Where a
-# kernel ran on after all others had left, as the clocks show, it waited for no rank: something
-# interrupted it.
+# leave as soon as it has sent, so nobody is known to have come last. Where a kernel ran on after
+# all others had left, as the clocks show, it waited for no rank: something interrupted it.
 
 
 WAITED_NS = 100_000

@@ -244,8 +244,8 @@ class Keeper:
             for row in rows
         ]
 
-    def hurry(self) -> None:
-        """Have steps written now, before there is no room for more of them."""
+    def wake_if_full(self) -> None:
+        """Wake the thread if a quarter of the queue is full: short steps fill it in a period."""
         if len(self.ended) > _WAITING // 4:
             self._thread.wake()
 

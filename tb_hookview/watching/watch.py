@@ -279,7 +279,7 @@ class Watch:
 
     def _switch(self) -> int:
         """Have more or less timed in the next step; return the steps until it is looked again."""
-        self._keeper.hurry()
+        self._keeper.wake_if_full()
         every, least = self._keeper.sampling
         most = self._most
         timed = most if every == 1 or self._timed < most else least

@@ -1544,7 +1544,7 @@ export const Step = {
   },
   left_out_us: {
     unit: "us",
-    text: "Time at the ends of the host row that is the recording's, and in no figure of the step: up to the end of a synchronize that waits for work from before the recording; from the profiler's own as it stops; and, without Python stacks, after the last row of the last step, if nothing is recorded there for ten times as long as at the end of any other step, and 1 ms longer.",
+    text: "Time at the ends of the host row that is the recording's, and in no figure of the step: up to the end of a synchronize that waits for work from before the recording, as a device event without a launch shows, or as it is of the whole device, took most of the row, and ended before the first launch; from the profiler's own as it stops; and, without Python stacks, after the last row of the last step, if nothing is recorded there for ten times as long as at the end of any other step, and 1 ms longer.",
   },
 } as const;
 

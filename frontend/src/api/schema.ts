@@ -1951,7 +1951,7 @@ export interface Step {
   launched_before_us: number | null;
   /** Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs. */
   communication_wait_us: number | null;
-  /** Time at the ends of the host row that is the recording's, and in no figure of the step: up to the end of a synchronize that waits for work from before the recording; from the profiler's own as it stops; and, without Python stacks, after the last row of the last step, if nothing is recorded there for ten times as long as at the end of any other step, and 1 ms longer. */
+  /** Time at the ends of the host row that is the recording's, and in no figure of the step: up to the end of a synchronize that waits for work from before the recording, as a device event without a launch shows, or as it is of the whole device, took most of the row, and ended before the first launch; from the profiler's own as it stops; and, without Python stacks, after the last row of the last step, if nothing is recorded there for ten times as long as at the end of any other step, and 1 ms longer. */
   left_out_us: number;
 }
 

@@ -233,7 +233,8 @@ def _several(
     if time <= _SHARE * context.steps.duration_us:
         return
     spans, _ = uncut(context, gaps)
-    stalls = context.gaps.us_per_step(gaps[held_up(context, gaps)])
+    stalled = held_by_activity(context, gaps[held_up(context, gaps)])
+    stalls = context.steps.us_per_step(stalled.sum())
     mostly = 2 * stalls > time
     yield Occurrence(
         place="several names",
@@ -258,8 +259,8 @@ def _several(
 
 def _most(context: Context, names: npt.NDArray[np.object_], gaps: GapIndex) -> str:
     """Phrase of the names that most of the time of some gaps is in."""
-    length = context.analysis.gaps.duration[gaps]
-    each = {name: length[names == name].sum() for name in names.tolist()}
+    held = held_by_activity(context, gaps)
+    each = {name: held[names == name].sum() for name in names.tolist()}
     most = sorted(each.items(), key=lambda item: -item[1])[:_NAMED]
     return f"most of it in {context.listed((name or _NOTHING, time) for name, time in most)}"
 

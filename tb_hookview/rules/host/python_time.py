@@ -58,7 +58,8 @@ _STARTING = (
     "keeps them from one epoch to the next."
 )
 _LARGE, _OF_HOST = 1 << 20, 0
-"""Bytes of a block of the host's memory whose pages the allocator gives back to the system."""
+"""Bytes from which on freeing a block may return its pages to the system (glibc's M_MMAP_THRESHOLD:
+128 KiB to 32 MiB), and `Memory.device_type` of the host's memory."""
 _FREEING = "freeing of large tensors"
 _REUSE = (
     "The system takes back the pages of large tensors, and has to clear new ones. Reuse buffers "

@@ -37,7 +37,13 @@ _SHARE = 0.03
 _SAVED = 0.4
 _ASSUMED = (
     "Assumes that 40% of this time can be saved, as measured for 256 keys and heads of 32 on one "
-    "core; more with more keys, less with fewer."
+    "core; with other sizes it differs."
+)
+_CALL = "Call torch.nn.functional.scaled_dot_product_attention."
+_MASKS = (
+    "Pass is_causal=True instead of a dense causal mask, a bias as attn_mask, and scale=1.0 where "
+    'products are not scaled, as in T5 (transformers: attn_implementation="sdpa", for models that '
+    "have it; nn.MultiheadAttention: need_weights=False)."
 )
 
 
@@ -84,6 +90,7 @@ def _on_host(context: Context, found: Attention) -> Iterator[Occurrence]:
         saved=_SAVED,
         examples=context.call_tree.start[found.first],
         caveats=(_ASSUMED,),
+        fix=f"{_CALL} {_MASKS}",
     )
 
 
@@ -122,11 +129,9 @@ ATTENTION_UNFUSED = Rule(
     "where it falls back to its own parts, and the fast path of nn.MultiheadAttention as well. The "
     "cost is all of that, products included; where the model runs on the CPU with its nodes, over "
     "3% of a step.",
-    fix="Call torch.nn.functional.scaled_dot_product_attention, in float16 or bfloat16, with a "
-    "head size that is supported, and is_causal=True instead of a dense mask (transformers: "
-    'attn_implementation="sdpa"; nn.MultiheadAttention: need_weights=False). Use FlexAttention '
-    "for custom masks. Its kernels also take "
-    "any number of tokens without a loss of alignment.",
+    fix=f"{_CALL} Its fused kernels need float16 or bfloat16 and a head size that they support, "
+    f"and take any number of tokens without a loss of alignment. {_MASKS} Use FlexAttention for "
+    "custom masks.",
     reference="PyTorch, scaled_dot_product_attention tutorial",
     find=_find_attention_unfused,
 )

@@ -256,9 +256,9 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
         return
     operators = np.flatnonzero((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))
     events, event = context.analysis.trace.events, call_tree.event[operators]
-    of_torch = context.rows.matching("::", having="::")[operators]
+    dispatched = context.rows.matching("::", having="::")[operators]
     # An autograd function takes a number under no_grad, too, for a node that is freed at once.
-    number = np.where(of_torch, events.sequence[event], -1)
+    number = np.where(dispatched, events.sequence[event], -1)
     nodes = len(unique(number[number >= 0])) - 1  # the last may be that of a node to come
     recorded, (signs, effects) = nodes > _FEW, _training_mode(context, operators)
     if not recorded and (not effects or context.any_name(lambda name: name == _REENTRANT)):

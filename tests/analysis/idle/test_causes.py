@@ -280,6 +280,24 @@ def test_a_collective_of_the_host_and_the_pause_before_a_copy_of_one(tmp_path: P
     assert idle_of(data)["communication"] == 15 + 3
 
 
+@pytest.mark.parametrize(("launched", "cause"), [(40, "communication"), (130, "device")])
+def test_a_pause_after_a_copy_of_a_collective_that_ended_before_the_launch(
+    launched: int, cause: str, tmp_path: Path
+) -> None:
+    """No other rank is waited for then."""
+    calls = "main calls [launch corr=1][launch corr=2]".ljust(10 + launched) + "[launch corr=3]"
+    picture = f"""
+        main ops                  [c10d::allreduce_]
+        {calls}
+        gpu kernel   [k corr=1]{" " * 76}{" " * 160}[k corr=3]
+        gpu copy               [Memcpy corr=2{" " * 60}]
+        """
+    idle = idle_of(report_of(tmp_path, picture))
+    other = ({"communication", "device"} - {cause}).pop()
+    assert idle.get(cause, 0) > 0
+    assert other not in idle
+
+
 @pytest.mark.parametrize("launched", [30, 100])
 def test_pauses_around_a_kernel_of_a_collective_are_no_wait_for_ranks(
     launched: int, tmp_path: Path

@@ -200,7 +200,7 @@ def test_a_trace_without_steps_may_be_setting_up(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, trace(row("python_function", FRAME, 300, 3000), marked=False))
     assert (finding.severity, finding.confidence) == ("info", "low")
     assert (finding.cost_us_per_step, finding.gain_us_per_step) == (0, None)
-    assert "most of it in preprocess in pipeline.py(123) (3.15 ms)" in finding.evidence
+    assert "most of it in preprocess in pipeline.py(123) (3.00 ms)" in finding.evidence
     assert "prof.step()" in finding.fix
 
 
@@ -298,8 +298,8 @@ def test_stalls_each_in_another_operator(tmp_path: Path) -> None:
     assert "compete for the cores" in finding.fix
     assert finding.confidence == "medium"
     assert finding.count == 3
-    named = "aten::op2 (3.26 ms), aten::op1 (3.16 ms), aten::op0 (3.06 ms)"
-    assert f"most of it in {named}; 9.48 ms of it in operators that took over 10 times" in (
+    named = "aten::op2 (3.20 ms), aten::op1 (3.10 ms), aten::op0 (3.00 ms)"
+    assert f"most of it in {named}; 9.30 ms of it in operators that took over 10 times" in (
         finding.evidence
     )
 
