@@ -124,7 +124,7 @@ def _find_collective_per_parameter(context: Context) -> Iterator[Occurrence]:
         "them awaited before anything else is launched; the host spends "
         f"{context.us_text(context.steps.us_per_step(intervals.length(spans)))} on launching and "
         "awaiting them",
-        gaps=context.gaps.within(spans, Cause.LAUNCH, Cause.COMMUNICATION),
+        gaps=context.gaps.within(spans, Cause.LAUNCH, Cause.DEVICE, Cause.COMMUNICATION),
         examples=context.call_tree.start[rows],
         latent="each has the latency of a collective, and nothing overlaps it",
     )
