@@ -11,7 +11,7 @@ from msgspec import Struct
 from tb_hookview.analysis.calls.waits import is_device_wide
 from tb_hookview.analysis.consistency.checks import Fault, counted, launches_to_run
 from tb_hookview.analysis.device.events import DeviceEvents
-from tb_hookview.analysis.host.rows import HostRows, Role
+from tb_hookview.analysis.host.rows import AT_WORK, HostRows, Role
 from tb_hookview.analysis.idle.gaps import Cause, Gaps
 from tb_hookview.analysis.iterations import find_iterations
 from tb_hookview.analysis.phases import Phases
@@ -345,8 +345,7 @@ _OTHERS = 2
 """Number of other steps that it takes to tell."""
 _REMARKABLE = 0.01
 """Share of the marks from which on it is worth a remark."""
-_AT_WORK = (int(EventCategory.OPERATOR), int(EventCategory.RUNTIME))
-_SHOWN = (*_AT_WORK, int(EventCategory.ANNOTATION))
+_SHOWN = (*AT_WORK, int(EventCategory.ANNOTATION))
 
 
 def of_program(steps: Steps, host: HostRows, device_events: DeviceEvents, syncs: Syncs) -> Steps:
@@ -457,7 +456,7 @@ class _Ends(Struct, frozen=True, dict=True):
     def _of_threads(self) -> list[tuple[Nanoseconds, Nanoseconds]]:
         """Start of each on a thread, and the latest end until there."""
         host, tree = self.host, self.host.call_tree
-        works = isin(host.kind, _AT_WORK) & ~host.device_threads[tree.thread]
+        works = isin(host.kind, AT_WORK) & ~host.device_threads[tree.thread]
         works[self.syncs.row[self.syncs.by_profiler]] = False
         rows, found = np.flatnonzero(works), []
         for thread in unique(tree.thread[rows]).tolist():

@@ -12,7 +12,7 @@ from msgspec import Struct
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.collectives.calls import CALLS, ON_HOST
 from tb_hookview.analysis.device.events import SLOW, SLOW_NS, queued_before
-from tb_hookview.analysis.host.rows import Call, Role
+from tb_hookview.analysis.host.rows import AT_WORK, Call, Role
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import index_of, isin, median, scatter, unique
@@ -27,7 +27,6 @@ from tb_hookview.arrays.types import (
     TimeSet,
     TreeRow,
 )
-from tb_hookview.trace import EventCategory
 
 # The part of a trace that is replayed: from the first measured step to the end of the last.
 
@@ -141,8 +140,6 @@ _SLEEP = 100_000
 """Nanoseconds without a row from which on a thread sleeps, if main works meanwhile."""
 _WORKED = 0.5
 """Share of that time in which main has to work."""
-_AT_WORK = (int(EventCategory.OPERATOR), int(EventCategory.RUNTIME))
-"""Kinds of rows in which a thread is awake."""
 
 
 class Bursts(NamedTuple):
@@ -270,7 +267,7 @@ def _outlasting_syncs(analysis: Analysis, thread: int, main: int, own: Nanosecon
 def _work(analysis: Analysis, thread: int) -> TimeSet:
     """Time in which a thread is inside an operator or a call of the runtime."""
     tree = analysis.call_tree
-    rows = np.flatnonzero((tree.thread == thread) & isin(analysis.host.kind, _AT_WORK))
+    rows = np.flatnonzero((tree.thread == thread) & isin(analysis.host.kind, AT_WORK))
     return tree.time_of(rows)
 
 
@@ -296,7 +293,7 @@ def moments_of(analysis: Analysis, thread: int, start: int, end: int) -> Nanosec
 def busy(analysis: Analysis, thread: int, moment: Nanoseconds) -> Bool:
     """Whether a thread is inside an operator or a call of the runtime at each moment."""
     row = innermost_at(analysis.call_tree, np.full(len(moment), thread), moment)
-    return np.asarray((row >= 0) & isin(analysis.host.kind[row], _AT_WORK))
+    return np.asarray((row >= 0) & isin(analysis.host.kind[row], AT_WORK))
 
 
 def threads_of(analysis: Analysis, *rows: Int) -> ThreadIndex:

@@ -183,22 +183,16 @@ class LaunchTiming(Struct, frozen=True, dict=True):
     device_events: DeviceEvents
     call: Int
     """`Call` of each row of the call tree."""
-    communication: Bool
-    """Whether each device event is a collective's."""
+    of_peers: Bool
+    """Copies and fills of collectives, which start when other ranks let them.
+
+    Kernels of collectives start without other ranks, and wait for them as they run.
+    """
 
     @property
     def call_tree(self) -> CallTree:
         """The nested host rows."""
         return self.host.call_tree
-
-    @cached_property
-    def of_peers(self) -> Bool:
-        """Copies and fills of collectives, which start when other ranks let them.
-
-        Kernels of collectives start without other ranks, and wait for them as they run.
-        """
-        kind = self.host.trace.events.kind[self.device_events.event]
-        return np.asarray(self.communication & (kind != EventCategory.KERNEL))
 
     @cached_property
     def busy_until(self) -> Nanoseconds:

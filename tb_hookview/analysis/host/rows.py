@@ -17,6 +17,9 @@ from tb_hookview.arrays.types import Bool, Code, EventRow, Int, StringIndex, Tre
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
 
+AT_WORK = (int(EventCategory.OPERATOR), int(EventCategory.RUNTIME))
+"""Kinds of rows in which a thread is awake."""
+
 # Role of each event, by its name. Each distinct name is parsed once.
 
 

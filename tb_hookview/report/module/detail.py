@@ -31,6 +31,7 @@ from tb_hookview.arrays.types import (
     to_us,
 )
 from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.report.tables.kernels import EVENTS
 from tb_hookview.report.tables.modules import Calls
 from tb_hookview.tables.events.names import first_events, numbered_kernels
 from tb_hookview.trace import EventCategory
@@ -273,7 +274,6 @@ MOST_KERNELS = 200
 MOST_NODES = 200
 MOST_PATHS = 100
 """Modules whose calls are asked for at a time: what a table shows."""
-_EVENTS = {EventCategory.KERNEL: "kernel", EventCategory.COPY: "copy", EventCategory.SET: "set"}
 
 
 def module_detail(
@@ -393,7 +393,7 @@ def _kernel(analysis: Analysis, groups: _Groups, group: int) -> schema.KernelUse
         int(groups.id[group]),
         analysis.trace.strings[events.name[event]],
         schema.KINDS[analysis.kinds.kind[example]],
-        _EVENTS[EventCategory(events.kind[event])],
+        EVENTS[EventCategory(events.kind[event])],
         None if core < 0 else bool(core),
         *_directions(groups.amount[group]),
     )

@@ -18,7 +18,7 @@ from tb_hookview.trace import EventCategory
 LONGEST = 500
 """Rows of the table; traces of compiled models can hold thousands of names."""
 _PHASES = tuple(phase.name.lower() for phase in Phase)
-_EVENTS = {EventCategory.KERNEL: "kernel", EventCategory.COPY: "copy", EventCategory.SET: "set"}
+EVENTS = {EventCategory.KERNEL: "kernel", EventCategory.COPY: "copy", EventCategory.SET: "set"}
 
 
 def kernel_rows(selection: Selection) -> tuple[list[schema.Kernel], schema.KernelsOmitted | None]:
@@ -96,7 +96,7 @@ def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
         id=int(groups.id[group]),
         name=analysis.trace.strings[analysis.trace.events.name[event]],
         kind=KINDS[analysis.kinds.kind[example]],
-        event=_EVENTS[EventCategory(analysis.trace.events.kind[event])],
+        event=EVENTS[EventCategory(analysis.trace.events.kind[event])],
         count=count,
         graph_count=int(groups.from_graph[group]),
         total_us=to_us(total),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.joins import isin, unique_inverse
+from tb_hookview.arrays.joins import grouped, isin
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.event_args import without_functions
 from tb_hookview.trace.columns.growing import (
@@ -22,7 +22,6 @@ from tb_hookview.trace.columns.growing import (
     RareRows,
     are_starts,
     are_whole,
-    by_appearance,
     doubles_are_exact,
     drop_impossible_occupancy,
     from_doubles,
@@ -308,10 +307,10 @@ class Builder:
         process = self._processes.column([event.pid for event in events])
         row = self._rows.column([event.tid for event in events])
         width = int(row.max(initial=0)) + 1
-        pairs, place = unique_inverse(process.astype(np.int64) * width + row)
+        pairs, first, place = grouped(process.astype(np.int64) * width + row)
         processes, rows = np.divmod(pairs, width)
         # In order of appearance: that of their numbers depends on what was read before.
-        order = by_appearance(place, len(pairs))
+        order = np.argsort(first)
         numbers = np.empty(len(pairs), np.int32)
         numbers[order] = self._places.column((processes * _PAIR + rows)[order].tolist())
         return numbers[place]

@@ -63,16 +63,6 @@ class Interner:
         self.column(values)
 
 
-def by_appearance(place: Int, size: int) -> Int:
-    """The numbers below `size` in order of first occurrence in `place`.
-
-    Each occurs.
-    """
-    first = np.empty(size, np.int64)
-    first[place[::-1]] = np.arange(len(place))[::-1]
-    return np.argsort(first)
-
-
 RareRow = tuple[Any, ...]
 """Row of the event among the complete ones, then the values of its arguments."""
 
