@@ -132,8 +132,9 @@ def verdict_sentence(run: Run) -> str:
         if exposed is None
         else f" and {format_us(exposed)} ({format_share(exposed, step)}) exposed communication"
     )
+    of = f"; mean of {len(run.ranks)} ranks" if len(run.ranks) > 1 else ""
     return (
-        f"{first}: {format_us(step)} {'per step' if run.marked else 'per trace'}, "
+        f"{first}{of}: {format_us(step)} {'per step' if run.marked else 'per trace'}, "
         f"{format_us(mean_of(run, 'compute_us'))} of it computing{communication}."
     )
 

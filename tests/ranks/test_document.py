@@ -88,4 +88,6 @@ def test_without_a_matched_collective_stragglers_are_unknown(tmp_path: Path) -> 
     names = {0: "allreduce", 1: "broadcast"}
     run = analyzed(write_run(tmp_path, [Spell(), Spell(b=9.0)], names=names))
     assert (len(run.collectives), run.unmatched > 0) == (0, True)
-    assert verdict_sentence(run).startswith("No collective is matched, stragglers are unknown: ")
+    assert verdict_sentence(run).startswith(
+        "No collective is matched, stragglers are unknown; mean of 2 ranks: "
+    )

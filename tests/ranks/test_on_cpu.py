@@ -61,7 +61,7 @@ def test_communication_that_is_not_recorded_is_unknown(tmp_path: Path) -> None:
         assert (row.compute_us, row.idle_us) == (39, 0)
         assert row.communication_us is row.exposed_communication_us is row.wait_us is None
     assert verdict_sentence(run) == (
-        "No collective is recorded, stragglers are unknown: 39.0 us per trace, "
+        "No collective is recorded, stragglers are unknown; mean of 2 ranks: 39.0 us per trace, "
         "39.0 us of it computing, communication unknown."
     )
     table = run_document(run).listed
