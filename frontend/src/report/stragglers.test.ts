@@ -13,12 +13,14 @@ const FIRST = {
 } as Straggler;
 const NEXT = { ...FIRST, id: 1, rank: 2, left_step_us: 6000 };
 
+const SENTENCE = "Rank 1 may be a straggler";
+
 function text(stragglers: Straggler[], marked = true): string {
-  return stragglersText({ stragglers, marked, step_us: 18_000 } as RunOverview);
+  return stragglersText({ stragglers, marked, step_us: 18_000, sentence: SENTENCE } as RunOverview);
 }
 
 test("the sentence names the first straggler, those that are next, and the step that is left", () => {
-  expect(text([])).toBe("No stragglers.");
+  expect(text([])).toBe(SENTENCE);
   expect(text([FIRST])).toBe(
     "Rank 1 is a straggler (in module blocks.1): the others wait 10.00 ms per step for it. " +
       "Without that a step takes 14.00 ms, not 18.00 ms (mean of all ranks).",

@@ -53,12 +53,12 @@ export function isOne(run: RunOverview, first: Straggler): string {
   return once ? "is the straggler in the only step that is compared" : "is a straggler";
 }
 
-/** All stragglers in a sentence. */
+/** All stragglers in a sentence; without any what the run's own sentence says. */
 export function stragglersText(run: RunOverview): string {
   const { stragglers, step_us } = run;
   const { whole, per } = stepWords(run);
   const [first, ...rest] = stragglers;
-  if (first === undefined) return "No stragglers.";
+  if (first === undefined) return run.sentence;
   const waits = `the others wait ${duration(first.wait_caused_us)} ${per} for it`;
   const next = rest.length === 0 ? "" : ` Next: rank ${rest.map(({ rank }) => rank).join(", ")}.`;
   const left = stragglers[stragglers.length - 1]?.left_step_us ?? null;

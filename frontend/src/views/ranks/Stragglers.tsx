@@ -16,17 +16,15 @@ const MOST_REASONS = 3;
 /** Part of the wait below which the reasons leave some of it unexplained. */
 const EXPLAINED = 0.5;
 
-/** Every straggler in order: why, what a step gains without that, and what is left. */
-export function Stragglers({ run }: { run: RunOverview }): ReactElement {
+/** Every straggler in order: why, what a step gains without that, and what is left; pipelines. */
+export function Stragglers({ run }: { run: RunOverview }): ReactElement | null {
   const [shown, more] = useMore(run.stragglers, 5);
+  if (shown.length + run.pipelines.length === 0) return null;
+  const title = shown.length > 0 ? "Stragglers" : "Pipelines";
   return (
-    <section className="facet late-ranks" aria-label="Stragglers">
-      <h2>Stragglers</h2>
-      {shown.length === 0 ? (
-        <p className="muted">
-          No stragglers: no rank is late{run.marked ? " in most steps" : " by much"}.
-        </p>
-      ) : (
+    <section className="facet late-ranks" aria-label={title}>
+      <h2>{title}</h2>
+      {shown.length > 0 && (
         <ol>
           {shown.map((late) => (
             <li key={late.id}>
