@@ -17,6 +17,9 @@ _READS = {"aten::item", "aten::is_nonzero", "aten::detach", "aten::to", "detach"
 """Operators by which values are read and logged."""
 _LONGEST = 40
 """Characters of an annotation's name that are shown."""
+_BETWEEN = 0.05
+"""Part of an iteration from which on what lies between two is too much for the last one to end
+where its operators do."""
 _AROUND = (Role.LABEL, Role.MODULE_LABEL, Role.LIGHTNING, Role.FORWARD_MARK)
 
 
@@ -122,7 +125,7 @@ def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
         return None
     if len(nodes) and not _in_each(nodes, start):
         return None
-    window = _between(start, opens)
+    window = _between(trace, role, start, opens)
     name = trace.strings.texts[events.name[rows[0]]][:_LONGEST]
     return Iterations(window, int(threads[0]), f"each from one {name!r} to the next")
 
@@ -148,7 +151,8 @@ def _by_repetition(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
             passes = np.diff(np.searchsorted(_passes(trace, role).start, start[:2]))[0]
             each = "each a repetition of the same operators"
             each += f" with {passes} backward passes" if passes > 1 else ""
-            return Iterations(_between(start, bounds[0]), int(thread), each)
+            window = _between(trace, role, start, bounds[0])
+            return Iterations(window, int(thread), each)
     return None
 
 
@@ -210,12 +214,24 @@ def _in_each(times: Nanoseconds, start: Nanoseconds) -> bool:
     return bool((np.diff(np.searchsorted(times, start)) > 0).all())
 
 
-def _between(start: Nanoseconds, opens: int) -> Intervals:
+def _between(trace: Trace, role: Int, start: Nanoseconds, opens: int) -> Intervals:
     """Windows from one start to the next, of which the first opens earlier, as what leads to it.
 
-    The last one has no window: its end is not in the trace.
+    The last one ends with its operators, where it has as many as another, and next to nothing is
+    between the others. Else it has no window: its end is not in the trace.
     """
-    return np.stack([np.append(opens, start[1:-1]), start[1:]], axis=1)
+    window = np.stack([np.append(opens, start[1:-1]), start[1:]], axis=1)
+    events, kinds = trace.events, (EventCategory.OPERATOR, EventCategory.ANNOTATION)
+    shown = isin(events.kind, [int(kind) for kind in kinds]) & (role != Role.DATA)
+    rows = np.flatnonzero(shown & (events.start >= start[0]))
+    of = np.searchsorted(start, events.start[rows], side="right") - 1
+    is_operator = events.kind[rows] == EventCategory.OPERATOR
+    *others, last = np.bincount(of[is_operator], minlength=len(start)).tolist()
+    ends = greatest_by(of, events.end[rows], len(start))
+    between = (start[1:] - ends[:-1]) / np.diff(start)
+    if last < min(others) or np.median(between[1:]) > _BETWEEN:
+        return window
+    return np.concatenate([window, [[start[-1], ends[-1]]]])
 
 
 def _outermost(trace: Trace, rows: EventRow) -> EventRow:

@@ -13,8 +13,9 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_per, format_us
+from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.evidence.host import LONG_NS, recur
-from tb_hookview.rules.evidence.traffic import SINGLE
+from tb_hookview.rules.evidence.traffic import SINGLE, waits_for_ranks
 from tb_hookview.simulation.alone import DEVICE_SIDE, HOST_SIDE, Alone
 from tb_hookview.simulation.recording_cost import timed_unrecorded
 from tb_hookview.simulation.simulator import Simulator
@@ -40,6 +41,7 @@ _REMEDIES = {
     "communication": "Overlap it, send less, or balance ranks.",
     "even": "Speeding up only one saves little.",
 }
+_BALANCE = "Collectives mostly wait for other ranks: compare them."
 _HOST_REMEDIES = {
     "work": "Most of it is work between launches.",
     "setup": "Most of it may be setup: mark the steps.",
@@ -152,12 +154,19 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         one_batch=not marked and _loads_one_batch(alone),
         is_snippet=is_snippet,
         launched_elsewhere=len(launch) > 0,
+        waits_for_ranks=_waits_for_ranks(alone),
     )
     if unknown := _why_unknown(alone, words):
         return replace(found, bound="unknown", sentence=unknown)
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
+
+
+def _waits_for_ranks(alone: Alone) -> bool:
+    """Whether the steps are long for waits in collectives."""
+    bound = alone.bound == "communication"
+    return bound and waits_for_ranks(Context(alone.simulator.selection, ()))
 
 
 def _refusal(simulator: Simulator) -> str:
@@ -317,9 +326,11 @@ class _Sentence:
         one_batch: bool,
         is_snippet: bool,
         launched_elsewhere: bool,
+        waits_for_ranks: bool,
     ) -> None:
         self._found, self._when, self._one_batch = found, when, one_batch
         self._is_snippet = is_snippet
+        self._remedies = _REMEDIES | ({"communication": _BALANCE} if waits_for_ranks else {})
         self._launched_elsewhere = launched_elsewhere  # where these steps have no device event
         self._later = later_us  # a step in which nothing happens that happens once
         self._queued = queued_us  # before the first event of a stream
@@ -408,7 +419,7 @@ class _Sentence:
                 return _IN_SETUP.format(loading, "kernel loading")
             return _LOADS_KERNELS.format(loading)
         if found.bound in ("data", "communication"):
-            return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
+            return _ONE_BATCH if self._one_batch else self._remedies[found.bound]
         apart, delays = step - longer, unexplained_us - self._queued
         remedy = _apart(waits) if apart > _APART * step else ""
         if remedy == _OVERLAP and (2 * self._waited < apart or (waits and delays > _turns(waits))):

@@ -83,8 +83,10 @@ class Step(Struct, frozen=True):
     them show, ends with its backward pass. Without optimizers too, iterations are annotations of
     one name, each up to the next, in which all operators of a thread lie, or all from the first
     one on if a backward pass runs in each; else a sequence of operators with a backward pass that
-    a thread repeats from its first operator to its last, without those that read values. A trace
-    with none of these is one step."""
+    a thread repeats from its first operator to its last, without those that read values. The last
+    of these ends with its operators where it has as many as another one and, by the median, less
+    than 5% of an iteration lies between two; else it is no step, as its end is not in the trace. A
+    trace with none of these is one step."""
     forward_us: Us | None
     """Time in no other phase but `other` and inside a module's call (annotations do not count), or
     inside an operator that made an autograd node or holds one that did. Without sequence numbers

@@ -500,6 +500,26 @@ def test_without_marks_and_optimizer_an_iteration_is_what_repeats(
     )
 
 
+@pytest.mark.parametrize(
+    ("node", "inside", "durations"),
+    [
+        pytest.param("[mm' F=1         ]", "[a]", [40.0, 40.0, 39.0], id="whole"),
+        pytest.param("[mm' F=1         ]", "   ", [40.0, 40.0], id="cut off in a node"),
+        pytest.param("[mm' F=1     ]", "[a]", [40.0, 40.0], id="something is between two"),
+    ],
+)
+def test_the_last_iteration_ends_with_its_operators(
+    tmp_path: Path, node: str, inside: str, durations: list[float]
+) -> None:
+    picture = f"""
+    main ops  {"[aten::mm][aten::add]".ljust(40) * 3}
+    auto ops  {(" " * 21 + node).ljust(40) * 3}
+    auto ops  {(" " * 24 + "[a]").ljust(40) * 2 + " " * 24 + inside}
+    """
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, OPTIMIZED)))
+    assert (np.diff(made.steps.window).ravel() / 1000).tolist() == durations
+
+
 def test_what_repeats_begins_with_what_is_around_it(tmp_path: Path) -> None:
     """What follows the last whole repetition is outside of all steps."""
     picture = f"""
@@ -598,7 +618,7 @@ def test_equal_annotations_that_are_no_loop(tmp_path: Path, picture: str) -> Non
 @pytest.mark.parametrize(
     ("name", "iterations", "warm_up_us", "mean_us"),
     [
-        ("tracelens_mi300_normalization", 2, 1_174_937.0, 3_507.164),
+        ("tracelens_mi300_normalization", 3, 1_174_937.0, 2_987.208),
         ("tracelens_mi300_ddp_resnet18", 5, 118_240.0, 818_699.0),
         ("kineto_2021_resnet50_autograd_api", 6, 4_489_840.0, 160_168.0),
         ("param_rtx2080ti_resnet", 30, 4_764_477.0, 332_779.0),
@@ -607,7 +627,8 @@ def test_equal_annotations_that_are_no_loop(tmp_path: Path, picture: str) -> Non
 def test_iterations_of_real_traces(
     name: str, iterations: int, warm_up_us: float, mean_us: float
 ) -> None:
-    """By plain loops: ends of the rows `Optimizer.step#SGD.step`; the first call of each."""
+    """By plain loops: ends of the rows `Optimizer.step#SGD.step`; the first call of each, and the
+    end of the last node."""
     data = analyze(shared_trace(name)).data
     assert len(data.steps) == iterations
     assert data.steps[0].duration_us == pytest.approx(warm_up_us, rel=1e-5)

@@ -176,6 +176,28 @@ def test_what_waits_for_a_late_rank_is_not_overlapped(
 
 
 @pytest.mark.parametrize(
+    ("elements", "remedy"),
+    [
+        (9_000, "Collectives mostly wait for other ranks: compare them."),
+        (9_000_000, "Overlap it, send less, or balance ranks."),
+    ],
+)
+def test_collectives_that_last_too_long_for_what_they_move(
+    elements: int, remedy: str, tmp_path: Path
+) -> None:
+    reduces = row("user_annotation", "gloo:all_reduce", 1010, 80_000, "gloo")
+    reduces["args"] |= {"Input Dims": [[elements]], "Input type": ["float"]}
+    rows = [
+        row("user_annotation", "ProfilerStep#1", 1000, 80_100),
+        row("cpu_op", "aten::mm", 1000, 5),
+        row("cpu_op", "c10d::allreduce_", 1006, 20),
+        reduces,
+        row("cpu_op", "aten::mm", 81_015, 80),
+    ]
+    assert made(tmp_path, rows).verdict.sentence.endswith(remedy)
+
+
+@pytest.mark.parametrize(
     ("bursts", "remedy"),
     [(2, "Most of it may be setup: mark the steps."), (5, "Most of it is work between launches.")],
 )

@@ -362,7 +362,7 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
     for (module, place), members in places_of(context, work.launch[rows]).items():
         mine = rows[members]
         wasted = context.steps.us_per_step(work.duration[mine].sum())
-        if wasted <= _SHARE_OF_PLACE * context.steps.work_us:  # a union is no longer than the sum
+        if wasted <= _SHARE_OF_PLACE * events.work_us:  # a union is no longer than the sum
             continue
         part = events.share(mask_of(mine, len(work)))
         if part > _SHARE_OF_PLACE:

@@ -19,7 +19,12 @@ from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import NamedRows
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.traffic import collectives, has_ddp, transfers_of
+from tb_hookview.rules.evidence.traffic import (
+    collectives,
+    has_ddp,
+    transfers_of,
+    waits_for_ranks,
+)
 from tb_hookview.schema import Phase
 from tb_hookview.trace import EventCategory
 
@@ -202,15 +207,15 @@ _EMBEDDINGS = re.compile(
     r"fbgemm::.*(embedding|permute)|sparse_data_dist|sdd_|alltoall_[fb]wd|KJT|kjt"
 )
 _MOSTLY = 0.5
-_WAITED_US = 100
-"""Time of a collective from which on it is no latency of the network alone."""
-_JUDGED = 0.75
-"""Part of the time of all collectives that those of known sizes have to have."""
-_SLOW_GB_S = 0.1
-"""Bandwidth below which no network is that slow, so that a collective waits for ranks."""
-_RANKS = "ompare the ranks first (view Ranks, `hookview ranks`). "
-_WAITING = "That is too long for what is moved: most of it is a wait for another rank. C" + _RANKS
-_COMPARE = "One rank's trace does not show which part of it is a wait for other ranks: c" + _RANKS
+_WAITING = (
+    "That is too long for what is moved: most of it is a wait for another rank, which sending less "
+    "hardly shortens. Compare the ranks (view Ranks, `hookview ranks`), and balance what they do: "
+    "lengths of sequences, tokens of experts, data loading, logging."
+)
+_COMPARE = (
+    "One rank's trace does not show which part of it is a wait for other ranks: compare the ranks "
+    "first (view Ranks, `hookview ranks`). "
+)
 _LESS = (
     " Give each rank a larger batch, and accumulate gradients over several batches before they are "
     "reduced. Reduce them in bfloat16. Check links and topology."
@@ -292,8 +297,7 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         confidence="medium",
         examples=context.call_tree.start[calls],
         caveats=(INCLUDES_WAITS,),
-        fix=(_COMPARE if share > _MOSTLY else "")
-        + (_fix(context, name, np.flatnonzero(calls), context.call_tree.duration[calls]) or _FIX),
+        fix=_remedy(context, name, share, np.flatnonzero(calls), context.call_tree.duration[calls]),
     )
 
 
@@ -338,8 +342,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         caveats=(INCLUDES_WAITS, _GRAPHS)
         if context.any_name(lambda name: name in ("cudaGraphLaunch", "hipGraphLaunch"))
         else (INCLUDES_WAITS,),
-        fix=(_WAITING if _wait(context) else _COMPARE if share > _MOSTLY else "")
-        + (_fix(context, next(iter(times)), launch, alone) or _FIX),
+        fix=_remedy(context, next(iter(times)), share, launch, alone),
     )
 
 
@@ -399,6 +402,23 @@ def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
     return f", {format_us(context.steps.us_per_step(time[most]))} of it under {text}"
 
 
+def _remedy(
+    context: Context, collective: str, share: float, launch: TreeRow, time: Nanoseconds
+) -> str:
+    """The remedy by what most of the time is: a wait, or a transfer by one collective.
+
+    Args:
+        context: the steps.
+        collective: the one with the most time.
+        share: part of the step.
+        launch, time: as of `_fix`.
+    """
+    fix = _fix(context, collective, launch, time)
+    if waits_for_ranks(context):
+        return f"{_WAITING} {fix}" if collective == _MESSAGES else _WAITING
+    return (_COMPARE if share > _MOSTLY else "") + (fix or _FIX)
+
+
 def _fix(context: Context, collective: str, launch: TreeRow, time: Nanoseconds) -> str:
     """The remedy for a collective, "" for that of all; of launches (-1: unknown), by their time."""
     if collective == _MESSAGES:
@@ -436,19 +456,6 @@ def _volume(context: Context) -> str:
     there = context.device_events.of_kinds("communication") & context.device_events.counted
     whole = "in all" if known.sum() == there.sum() else "whose size is known"
     return f"; {format_bytes(size.sum() / len(context.steps))}{context.each}, {messages} {whole}"
-
-
-def _wait(context: Context) -> bool:
-    """Whether collectives last long for what they move, by most of their time at least."""
-    rows, size = collectives(context)
-    if not len(rows) or (size < 0).any():
-        return False
-    events, transfers = context.device_events, transfers_of(context, rows)
-    whole = events.us_per_step(events.of_kinds("communication"))
-    time = events.us_per_step(transfers) * len(context.steps)
-    if time < _JUDGED * whole * len(context.steps):
-        return False
-    return time > _WAITED_US * len(rows) and size.sum() / 1000 < _SLOW_GB_S * time
 
 
 def _is_of_fsdp(name: str) -> bool:

@@ -102,14 +102,9 @@ class StepContext(Struct, frozen=True, dict=True):
         """Mean busy time of the devices in a step; None without device events."""
         return _mean([step.device_busy_us for step in self.report_rows])
 
-    @property
-    def work_us(self) -> float:
-        """Mean time of the devices in events of a step, also those that run after its end."""
-        return sum(self._work_us)
-
     @cached_property
     def _work_us(self) -> list[float]:
-        """That of each device."""
+        """Mean time of each device in events of a step, also those that run after its end."""
         analysis, events = self._analysis, self._analysis.device_events
         mine = isin(analysis.device_event_step, self.indices)
         devices = (mine & (events.device == device) for device in unique(events.device[mine]))
@@ -398,16 +393,23 @@ class DeviceEventContext(NamedRows, frozen=True):
         duration = self.analysis.device_events.duration[chosen & self.counted]
         return self.steps.us_per_step(duration.sum())
 
+    @cached_property
+    def work_us(self) -> float:
+        """Mean time per step in which devices worked, collectives apart: these wait for ranks."""
+        return self._busy_us(self.counted)
+
     def share(self, chosen: Bool) -> float:
-        """Time in which any of them ran, as a share of the devices' time in events that count."""
-        if not self.steps.work_us:
-            return 0.0
-        events, mine = self.analysis.device_events, chosen & self.counted
+        """Time in which any of them ran, as a share of `work_us`; collectives are in neither."""
+        return self._busy_us(chosen & self.counted) / self.work_us if self.work_us else 0.0
+
+    def _busy_us(self, chosen: Bool) -> float:
+        """Mean time per step in which some device events ran that are no collectives."""
+        events, mine = self.analysis.device_events, chosen & ~self.of_kinds("communication")
         time = sum(
             intervals.length(events.time_of(mine & (events.device == device)))
             for device in self.devices
         )
-        return self.steps.us_per_step(time) / self.steps.work_us
+        return self.steps.us_per_step(time)
 
     def starts(self, chosen: Bool) -> Nanoseconds:
         """Starts of those of some device events that count, nanoseconds."""

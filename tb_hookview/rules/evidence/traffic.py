@@ -8,6 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from tb_hookview.analysis.collectives.calls import find_collectives
 from tb_hookview.analysis.host.activity import width
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause
@@ -406,6 +407,30 @@ def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:
     row, size = row[known], np.where(element > 0, elements[known] * element, -1)
     counted = context.rows.counted[row]
     return row[counted], size[counted]
+
+
+_MOST = 0.5
+_JUDGED = 0.75
+"""Part of the time of all collectives that those of known sizes have to have."""
+_LATENCY_NS, _LATENCY_ON_HOST_NS = 100_000, 10_000_000
+"""Time of a collective up to which it may be the latency of the network alone, and of the host's
+steps from rank to rank."""
+_SLOW = 0.1
+"""Bytes per nanosecond (GB/s) below which no network is that slow."""
+
+
+def waits_for_ranks(context: Context) -> bool:
+    """Whether most of the time in collectives is in those that last too long for what they move."""
+    analysis = context.analysis
+    calls = find_collectives(analysis.host, analysis.device_events, analysis.kinds)
+    counted = lookup(context.rows.counted, calls.row) == 1
+    counted &= calls.ranks != 1
+    time, known = np.where(counted, calls.end - calls.start, 0), calls.bytes >= 0
+    if time[known].sum() < _JUDGED * time.sum():
+        return False
+    long = time > np.where(calls.on_device, _LATENCY_NS, _LATENCY_ON_HOST_NS)
+    long &= known & (calls.bytes < _SLOW * time)
+    return bool(time[long].sum() > _MOST * time.sum())
 
 
 def has_ddp(context: Context) -> bool:

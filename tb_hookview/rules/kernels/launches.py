@@ -167,7 +167,7 @@ def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
     if (context.device_events.counted & context.device_events.beginning("triton_")).any():
         return
     fusible, events = _fusible(context), context.device_events
-    launched = events.us_per_step(events.counted)
+    launched = events.us_per_step(~events.of_kinds("communication"))
     if events.us_per_step(fusible) <= _SHARE * launched:
         return
     order, chain = _chains(context, fusible)
@@ -239,11 +239,11 @@ POINTWISE_UNFUSED = Rule(
     family="kernels",
     title="Elementwise kernels are not fused",
     description="Chains of three or more elementwise kernels and reductions of torch, directly one "
-    "after the other on a stream, in more than 30% of the device time launched in the step; in "
-    "forward (where that is unknown, in no phase) or backward, but not where gradients are summed; "
-    "and no Triton kernel in the trace. Batch norms of inference count as elementwise. "
-    "The cost is all of a chain but its longest kernel; the launches of these go, too, and the "
-    "operators that launch nothing else.",
+    "after the other on a stream, in more than 30% of the device time launched in the step, "
+    "collectives apart; in forward (where that is unknown, in no phase) or backward, but not where "
+    "gradients are summed; and no Triton kernel in the trace. Batch norms of inference count as "
+    "elementwise. The cost is all of a chain but its longest kernel; the launches of these go, "
+    "too, and the operators that launch nothing else.",
     fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "
     "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",
     reference="PyTorch, Performance Tuning Guide: fuse operations",

@@ -260,6 +260,30 @@ def test_small_messages_that_last_long(
     computes = operators(GEMM, start=1400, kernel=200)
     (finding,) = findings(tmp_path, COMPUTES, reduces, computes)[RULE]
     assert ("most of it is a wait for another rank" in finding.fix) == compare
+    assert ("overlap pieces" in finding.fix) != compare, "of no use for a wait"
+
+
+def test_a_stage_waits_for_its_neighbours(tmp_path: Path) -> None:
+    """A wait may be a bubble of the schedule, which has a remedy of its own."""
+    around = [row("cpu_op", "c10d::recv_", 1095, 30), row("cpu_op", SINK, 980, 5)]
+    moves = operators([("record_param_comms", "ncclDevKernel_SendRecv")], start=1100, kernel=400)
+    known = {"Collective name": "recv", "dtype": "Float", "Group size": 2}
+    moves[0]["args"] |= {**known, "In msg nelems": 8, "Out msg nelems": 8}
+    fix = findings(tmp_path, COMPUTES, around, moves)[RULE][0].fix
+    assert "most of it is a wait for another rank" in fix
+    assert "more microbatches" in fix
+
+
+@pytest.mark.parametrize(("length", "waits"), [(8_000, False), (80_000, True)])
+def test_small_messages_that_last_long_on_the_host(
+    tmp_path: Path, length: float, waits: bool
+) -> None:
+    """Ranks hand messages on one after the other, so 8 ms may be the latency of many."""
+    some = on_host(length)
+    some[2]["args"] |= {"Input Dims": [[9000]], "Input type": ["float"]}
+    (finding,) = findings(tmp_path, some)[RULE]
+    assert ("most of it is a wait for another rank" in finding.fix) == waits
+    assert ("overlap pieces" in finding.fix) != waits
 
 
 def test_most_of_a_step(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def test_time_of_device_events(context: Context) -> None:
     kernels = device.beginning("k")
     assert device.us_per_step(kernels) == 11
     assert device.share(kernels) == 11 / 25
-    assert context.steps.work_us == 25
+    assert device.work_us == 25
     assert device.starts(kernels).tolist() == context.analysis.device_events.start[[1]].tolist()
     assert device.devices == [0]
 

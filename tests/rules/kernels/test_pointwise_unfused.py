@@ -79,6 +79,11 @@ def test_a_small_part_of_the_time(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, model(operators(CHAIN + GEMM * 12)))
 
 
+def test_collectives_are_not_in_what_it_is_a_part_of(tmp_path: Path) -> None:
+    reduces = operators([("c10d::allreduce_", "ncclDevKernel_AllReduce")], start=2500, kernel=900)
+    assert RULE in findings(tmp_path, model(operators((CHAIN + GEMM) * 4), reduces))
+
+
 def test_a_model_that_is_compiled(tmp_path: Path) -> None:
     fused = operators([("aten::mul", "triton_poi_fused_mul_0")], start=4000)
     assert RULE not in findings(tmp_path, model(operators((CHAIN + GEMM) * 4), fused))

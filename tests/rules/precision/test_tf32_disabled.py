@@ -117,3 +117,10 @@ def test_a_device_of_the_same_peak_in_both(tmp_path: Path, device: str) -> None:
 def test_a_real_trace_of_such_a_device() -> None:
     found = analyze(shared_trace("llama_4layers_4090")).data.findings
     assert RULE not in {finding.rule for finding in found}
+
+
+def test_a_share_is_none_of_the_time_that_collectives_wait(tmp_path: Path) -> None:
+    """Two ranks of a program have the same findings, whichever of them waits for the other."""
+    waits = operators([("c10d::allreduce_", "ncclDevKernel_AllReduce")], start=1100, kernel=9000)
+    (finding,) = findings(tmp_path, operators([SINGLE] * 3), waits, deviceProperties=A100)[RULE]
+    assert "12.0 us (100% of device work)" in finding.evidence
