@@ -241,6 +241,12 @@ _DEPENDENT = (
     f"other (tensor or sequence parallelism): {_NEAR} If they are shards of parameters (FSDP, "
     "ZeRO): prefetch the next ones."
 )
+_OPTIMIZERS_SHARDS = (
+    "The optimizer reduces gradients and gathers parameters itself: start a reduction as soon as "
+    "its gradient is there (register_post_accumulate_grad_hook, async_op=True), start the gathers "
+    "asynchronously, compute the next parameter's update meanwhile, and wait for each only where "
+    "the next forward needs it. Send bfloat16."
+)
 _ACTIVATIONS = (
     "What is reduced are not gradients of parameters but values between operators that depend on "
     f"each other, such as activations in tensor parallelism: {_NEAR}"
@@ -323,14 +329,14 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
     whole = context.device_events.us_per_step(transfers)
     count = int(np.count_nonzero(transfers & context.device_events.counted))
     share = exposed / step
-    there, each = (f" on {devices} devices", " of it on each") if devices > 1 else ("", "")
+    there = f", summed over {devices} devices," if devices > 1 else ""
     times = _by_collective(context, rows, alone)
     launch = context.analysis.device_events.launch[rows]
     yield Occurrence(
         place="collectives",
         evidence=f"{format_count(count / len(context.steps), 'collective')}{context.each}, "
-        f"{format_us(whole)}; for {format_us(exposed)} of {context.steps.measured}{there} "
-        f"({share:.0%}{each}{_range(context, rows, alone)}) nothing overlaps them: "
+        f"{format_us(whole)}; for {format_us(exposed)} of {context.steps.one}"
+        f"{_range(context, rows, alone)}{there} nothing overlaps them: "
         + ", ".join(f"{name} {format_us(time)}" for name, time in times.items())
         + _under(context, rows, alone)
         + _volume(context),
@@ -352,7 +358,7 @@ def _range(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
     total = np.array([alone[step == each].sum() for each in context.steps.indices]) / 1000
     if total.max() <= _UNLIKE * total.min():
         return ""
-    return f"; {format_us(total.min())} to {format_us(total.max())}"
+    return f" ({format_us(total.min())} to {format_us(total.max())})"
 
 
 def _by_collective(
@@ -436,7 +442,11 @@ def _fix(context: Context, collective: str, launch: TreeRow, time: Nanoseconds) 
         return _SHARDS
     if collective == "all-reduce":
         return "" if has_ddp(context) else _BUCKETS + _LESS
-    return _DEPENDENT if collective in ("all-gather", "reduce-scatter") else ""
+    if collective not in ("all-gather", "reduce-scatter"):
+        return ""
+    phase = lookup(context.analysis.phases.row, launch)
+    mostly = 2 * time[(launch >= 0) & (phase == Phase.OPTIMIZER)].sum() > time.sum()
+    return _OPTIMIZERS_SHARDS if mostly else _DEPENDENT
 
 
 def _reduces_no_gradients(context: Context, launch: TreeRow, time: Nanoseconds) -> bool:

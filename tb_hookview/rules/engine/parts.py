@@ -126,12 +126,6 @@ class StepContext(Struct, frozen=True, dict=True):
         return "a step" if self.marked else "the trace"
 
     @property
-    def measured(self) -> str:
-        """What `measured_us` is the length of."""
-        less = not self.marked and self.measured_us < self.duration_us
-        return f"{self.one} without its set-up" if less else self.one
-
-    @property
     def whole(self) -> str:
         """Place of what is in no part of a step more than in the others."""
         return f"the whole {format_step(self.marked)}"
