@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import isin, mask_of, setdiff, union, unique
+from tb_hookview.arrays.joins import isin, setdiff, union, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
 from tb_hookview.formats import format_count
@@ -362,9 +362,7 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
     for (module, place), members in places_of(context, work.launch[rows]).items():
         mine = rows[members]
         wasted = context.steps.us_per_step(work.duration[mine].sum())
-        if wasted <= _SHARE_OF_PLACE * events.work_us:  # a union is no longer than the sum
-            continue
-        part = events.share(mask_of(mine, len(work)))
+        part = wasted / events.work_us
         if part > _SHARE_OF_PLACE:
             yield Occurrence(
                 place=place,

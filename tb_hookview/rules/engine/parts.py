@@ -389,21 +389,13 @@ class DeviceEventContext(NamedRows, frozen=True):
 
     @cached_property
     def work_us(self) -> float:
-        """Mean time per step in which devices worked, collectives apart: these wait for ranks."""
-        return self._busy_us(self.counted)
+        """Durations of all of them, summed, but for collectives, which wait for other ranks."""
+        return self.us_per_step(~self.of_kinds("communication"))
 
     def share(self, chosen: Bool) -> float:
-        """Time in which any of them ran, as a share of `work_us`; collectives are in neither."""
-        return self._busy_us(chosen & self.counted) / self.work_us if self.work_us else 0.0
-
-    def _busy_us(self, chosen: Bool) -> float:
-        """Mean time per step in which some device events ran that are no collectives."""
-        events, mine = self.analysis.device_events, chosen & ~self.of_kinds("communication")
-        time = sum(
-            intervals.length(events.time_of(mine & (events.device == device)))
-            for device in self.devices
-        )
-        return self.steps.us_per_step(time)
+        """Their durations as a share of `work_us`; collectives are in neither."""
+        mine = chosen & ~self.of_kinds("communication")
+        return self.us_per_step(mine) / self.work_us if self.work_us else 0.0
 
     def starts(self, chosen: Bool) -> Nanoseconds:
         """Starts of those of some device events that count, nanoseconds."""

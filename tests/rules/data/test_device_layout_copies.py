@@ -74,10 +74,10 @@ def test_the_remedy_is_that_of_the_place(tmp_path: Path, operator: str, remedy: 
     assert remedy in finding.fix
 
 
-def test_copies_on_streams_of_their_own_take_their_time_together(tmp_path: Path) -> None:
+def test_shares_on_several_streams_are_of_summed_durations(tmp_path: Path) -> None:
     copies = ("aten::contiguous", NAMES["copying"])
     rows = [each for n in range(8) for each in eager.operators([copies], start=1000 + n, stream=n)]
     product = eager.operators([("aten::mm", "sgemm")], start=1030, kernel=9)
     (finding,) = eager.findings(tmp_path, rows, product)["device-layout-copies"]
     assert finding.cost_us_per_step == 8 * 4
-    assert "32.0 us, 55.0% of device work; all such copies take 55%" in finding.evidence
+    assert "32.0 us, 78.0% of device work; all such copies take 78%" in finding.evidence
