@@ -65,6 +65,8 @@ class Steps(Struct, frozen=True):
     """Steps at the end that do not count as the trace lacks device work which they launched."""
     without_work: int = 0
     """Marks that are not used, as nothing but Python begins in any of them."""
+    processes: int = 1
+    """Processes that mark steps, as in ranks merged into one file; the first one's are used."""
 
     @property
     def marked(self) -> bool:
@@ -112,6 +114,8 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     if not len(rows):
         return _without_marks(trace, role, bounds, launched)
+    process = [trace.threads[thread].pid for thread in events.thread[rows].tolist()]
+    rows = rows[[pid == process[0] for pid in process]]
     start = events.start[rows]
     end = start + events.duration[rows]
     end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
@@ -124,6 +128,7 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     names = tuple(trace.strings[name] for name in events.name[rows])
     thread = events.thread[rows].astype(np.int64)
     steps = _steps(names, window, thread, launched)
+    steps = msgspec.structs.replace(steps, processes=len(set(process)))
     return _without_cut(steps, events.start[isin(role, _BACKWARD)])
 
 
@@ -362,6 +367,8 @@ def step_faults(steps: Steps) -> tuple[Fault, ...]:
     """What was left out, as a remark about the trace."""
     if steps.without_work:
         return counted("steps-without-work", steps.without_work)
+    if steps.processes > 1:
+        return counted("merged-processes", steps.processes)
     shorter, time = np.flatnonzero(steps.left_out), int(steps.left_out.sum())
     marked = (steps.mark[shorter, 1] - steps.mark[shorter, 0]).sum()
     if not time or time < _REMARKABLE * marked:

@@ -32,6 +32,7 @@ _FAR = 0.2
 """Part by which one of two sides is shorter from which on nobody calls them even."""
 _NEARLY_ALL = 0.8
 """Part of the idle time from which on one cause is what to begin with."""
+_MERGED = "Unknown: several processes mark steps in this file. Write one file per process."
 _NO_STEPS = "Unknown: no complete step with launches was recorded."
 _NO_LAUNCHES = "Unknown: too few device events have their launches in the trace for a replay."
 FAILED = "Unknown: the replay failed on this trace."
@@ -172,6 +173,8 @@ def _waits_for_ranks(alone: Alone) -> bool:
 def _refusal(simulator: Simulator) -> str:
     if simulator.analysis.of_another_recorder:
         return schema.NOT_TORCHS
+    if simulator.window.processes > 1:
+        return _MERGED
     return _NO_LAUNCHES if simulator.window.steps else _NO_STEPS
 
 

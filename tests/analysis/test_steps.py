@@ -367,6 +367,28 @@ def test_marks_in_which_nothing_begins_are_none(tmp_path: Path) -> None:
     assert data.verdict.host_us == 19.0
 
 
+def test_ranks_merged_into_one_file_have_the_steps_of_the_first(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::mm           ]     [aten::mm           ]
+        main calls  [cudaLaunchKernel corr=1] [cudaLaunchKernel corr=2]
+        main notes [s1                   ]  [s2                   ]
+        gpu kernel   [k corr=1]               [k corr=2]
+        """
+    one = grid.events(picture, NAMES)
+    other = [
+        {**row, "pid": row["pid"] + 100, "ts": row["ts"] + 5}
+        | {"args": {**row["args"], "correlation": row["args"].get("correlation", 0) + 100}}
+        for row in one
+    ]
+    data = build_report(load(grid.write(tmp_path / "t.json", one + other))).data
+    alone = build_report(load(grid.write(tmp_path / "one.json", one))).data
+    assert [step.duration_us for step in data.steps] == [s.duration_us for s in alone.steps]
+    (warning,) = (row for row in data.trace.warnings if row.code == "merged-processes")
+    assert (warning.count, warning.severity) == (2, "high")
+    assert (data.verdict.bound, alone.verdict.bound) == ("unknown", "host")
+    assert data.verdict.sentence.startswith("Unknown: several processes mark steps")
+
+
 def test_one_step_of_an_optimizer_is_no_loop(tmp_path: Path) -> None:
     picture = """
         main notes            [sgd  ]

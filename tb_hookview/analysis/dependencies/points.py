@@ -53,11 +53,15 @@ class Window(Struct, frozen=True):
     """Whether each was launched before the window, so that nothing in it changes it."""
     launches_known: float | None
     """Share of the time of the others whose launch is in the trace; None without any."""
+    processes: int = 1
+    """Processes that mark steps."""
 
     def refusal(self) -> str | None:
         """Why this window is not replayed; None where it is."""
         if not self.steps:
             return "no whole step was recorded in which the host launched work"
+        if self.processes > 1:
+            return f"{self.processes} processes mark steps in this file"
         if self.launches_known is not None and self.launches_known < LAUNCHES_KNOWN:
             return (
                 f"the trace has the launches of {self.launches_known:.0%} of the device's time; "
@@ -88,6 +92,7 @@ def find_window(selection: Selection) -> Window:
         step=index_of(steps, len(analysis.steps.name) + 1)[analysis.steps.at(moment[rows])],
         history=history,
         launches_known=_share(events.duration[rows], events.launch[rows] >= 0, history),
+        processes=analysis.steps.processes,
     )
 
 

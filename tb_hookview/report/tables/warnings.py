@@ -221,6 +221,11 @@ WORDS: dict[str, Words] = {
         "as if no step were marked; torch may mark the end of a step alone, with stacks recorded",
         NEVER,
     ),
+    "merged-processes": Words(
+        "processes mark steps in this file, as ranks merged into one: steps are those of the first, "
+        "and device and host times in them sum up all; write one file per process, and compare "
+        "them with `hookview ranks`"
+    ),
     "impossible-length": Words(
         "device events of up to {time}, longer than the rest of the trace: no device time, share "
         "or idle time that they are in is right"
