@@ -222,8 +222,8 @@ WORDS: dict[str, Words] = {
         NEVER,
     ),
     "merged-processes": Words(
-        "processes mark steps in this file, as ranks merged into one: steps are those of the first, "
-        "and device and host times in them sum up all; write one file per process, and compare "
+        "processes mark steps in this file, as ranks merged into one: steps are those of the first "
+        "process, times in them those of all processes; write one file per process, and compare "
         "them with `hookview ranks`"
     ),
     "impossible-length": Words(
