@@ -98,10 +98,12 @@ class Work(Struct, frozen=True):
     step that replays a graph in no known phase, or is below the module that replays one. A host
     time of 0 is null then too."""
     self_host_us: Us | None
-    """Forward: time of the module's calls less that of module calls inside them, and of torch's
-    profiler where it starts or stops in one. Backward: time of the nodes attributed to the module,
-    each less the evaluations nested in it (a re-entrant backward's) and less the calls of modules
-    inside it (a recomputed forward), which are those modules'."""
+    """Forward: time of the module's calls less that of module calls inside them, of nodes evaluated
+    meanwhile, in them or on another thread for which they wait (an annotation may be around the
+    backward pass, too), and of torch's profiler where it starts or stops in one. Backward: time of
+    the nodes attributed to the module, each less the evaluations nested in it (a re-entrant
+    backward's) and less the calls of modules inside it (a recomputed forward), which are those
+    modules'."""
     self_device_us: Us | None
     """Forward: device work launched in the module's calls, outside the backward pass, and in no
     inner module's call. Backward: device work launched inside nodes that belong to the module; work

@@ -2037,7 +2037,7 @@ export const Work = {
   },
   self_host_us: {
     unit: "us",
-    text: "Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's) and less the calls of modules inside it (a recomputed forward), which are those modules'.",
+    text: "Forward: time of the module's calls less that of module calls inside them, of nodes evaluated meanwhile, in them or on another thread for which they wait (an annotation may be around the backward pass, too), and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's) and less the calls of modules inside it (a recomputed forward), which are those modules'.",
   },
   self_device_us: {
     unit: "us",

@@ -2481,7 +2481,7 @@ export interface Work {
   host_us: number | null;
   /** `self_device_us` plus that of all modules below in the tree. Null, as all numbers of devices, without launches, and where a replayed graph may hold work of the module: it was not called in a step that replays a graph in no known phase, or is below the module that replays one. A host time of 0 is null then too. */
   device_us: number | null;
-  /** Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's) and less the calls of modules inside it (a recomputed forward), which are those modules'. */
+  /** Forward: time of the module's calls less that of module calls inside them, of nodes evaluated meanwhile, in them or on another thread for which they wait (an annotation may be around the backward pass, too), and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's) and less the calls of modules inside it (a recomputed forward), which are those modules'. */
   self_host_us: number | null;
   /** Forward: device work launched in the module's calls, outside the backward pass, and in no inner module's call. Backward: device work launched inside nodes that belong to the module; work launched inside a module's call within a node belongs to the module called. */
   self_device_us: number | null;

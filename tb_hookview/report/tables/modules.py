@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.backward_within import backward_within
 from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED, CompiledTime
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
@@ -226,6 +227,9 @@ class Calls:
         self.module: ModuleIndex = module_calls.module[rows][chosen]
         self.again: Bool = analysis.attribution.row_recompute[rows][chosen]
         own = self_time(call_tree.start[rows], call_tree.end[rows], above)
+        within = backward_within(analysis)
+        np.subtract.at(own, index[within.call], within.end - within.start)
+        own = np.maximum(own, 0)
         thread, span = profiler_times(analysis.host, analysis.syncs)
         around = lookup(call_tree.nearest(is_call), innermost_at(call_tree, thread, span[:, 0]))
         inside = around >= 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.backward_within import backward_within
 from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.modules.attribution import Parts
@@ -200,6 +201,9 @@ def _forward_on_host(analysis: Analysis, window: Bounds) -> tuple[ModuleIndex, N
     inside = clip(tree.start[calls], tree.end[calls], window)
     row, own = calls[inside.row], np.zeros(len(tree), np.int64)
     own[row] = inside.own_time(lookup(number, tree.nearest_above(is_call)[calls]))
+    within = backward_within(analysis)
+    inside = clip(within.start, within.end, window)
+    np.subtract.at(own, within.call[inside.row], inside.time)
     moved = NOTHING_MOVED if analysis.compiled is None else analysis.compiled.call_shares
     moved = moved.where(~again[moved.row])
     inside = clip(tree.start[moved.row], tree.end[moved.row], window)

@@ -234,3 +234,23 @@ def test_a_profiler_that_starts_and_stops_in_a_module_is_no_time_of_it(
     fc, root = module(data, "fc").forward, module(data, "").forward
     assert fc.host_us == long[NAMES["fc"]] - left_out
     assert root.self_host_us == long[NAMES["root"]] - long[NAMES["fc"]]
+
+
+@pytest.mark.parametrize("thread", ["auto", "main"])
+def test_the_backward_pass_within_an_annotation_is_no_forward(tmp_path: Path, thread: str) -> None:
+    """Its thread waits for the engine's, or runs the nodes itself; another one does neither."""
+    picture = f"""
+        main  notes [train                                           ]
+        main  ops    [aten::mm seq=4]
+        {thread}  ops                 [mm' seq=4 F=1    ] [acc'    ]
+        {thread}  ops                  [aten::mm]
+        other notes      [acts                          ]
+        other ops          [aten::mm seq=9]                             [mm' seq=9 F=2]
+        """
+    traced = grid.events(picture, NAMES)
+    long = {event["name"]: event["dur"] for event in reversed(traced)}  # the first of each
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    train, nodes = module(data, "train"), long[NAMES["mm'"]] + long[NAMES["acc'"]]
+    assert train.forward.host_us == long["train"] - nodes
+    assert train.backward.host_us == nodes
+    assert module(data, "acts").forward.host_us == long["acts"]
