@@ -17,7 +17,10 @@ from tb_hookview.rules.engine.by_place import UNKNOWN
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.cuda_graphs import mostly_before_code_that_replays
+from tb_hookview.rules.evidence.cuda_graphs import (
+    fix_where_recorded,
+    mostly_before_code_that_replays,
+)
 from tb_hookview.rules.evidence.host import (
     activity_in,
     launched_places,
@@ -87,8 +90,8 @@ def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
 
 
 def _fix(context: Context, gaps: GapIndex) -> str:
-    if of_optimizer := fix_of_gaps(context, gaps):
-        return f"{_BEGIN} {of_optimizer}"
+    if found := fix_where_recorded(context) or fix_of_gaps(context, gaps):
+        return f"{_BEGIN} {found}"
     if mostly_before_code_that_replays(context, gaps):
         return _FIX_REPLAYED
     return _FIX_COMPILED if mostly_before_compiled_code(context, gaps) else ""

@@ -24,6 +24,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.cuda_graphs import fix_where_recorded
 from tb_hookview.rules.evidence.devices import in_float64
 from tb_hookview.rules.evidence.host import LONG_NS, launched_places, mostly_before_compiled_code
 from tb_hookview.rules.evidence.optimizer import fix_of_events, fix_of_gaps
@@ -75,7 +76,8 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         examples=context.analysis.gaps.start[gaps[first_of_each(whole)]],
         caveats=("The gain is an upper bound.",),
         latent="these gaps are in the cost of other findings",
-        fix=fix_of_gaps(context, gaps)
+        fix=fix_where_recorded(context)
+        or fix_of_gaps(context, gaps)
         or (_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else ""),
     )
 
@@ -366,7 +368,9 @@ def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         caveats=() if context.steps.marked else (NO_STEPS,),
         latent="all of that idle time is in the cost of other findings",
-        fix=f"{_BEGIN} {of_optimizer}" if (of_optimizer := fix_of_gaps(context, gaps)) else "",
+        fix=f"{_BEGIN} {found}"
+        if (found := fix_where_recorded(context) or fix_of_gaps(context, gaps))
+        else "",
     )
 
 
