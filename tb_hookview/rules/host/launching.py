@@ -268,16 +268,18 @@ KERNEL_FIRST_USE = Rule(
     title="Kernels are loaded on their first use",
     description="Calls that load modules (cuModuleLoad*, hipModuleLoad* and the like), rows of "
     "overhead in which the driver does, calls that launch nothing and are in such rows for more "
-    "than half of their time, first launches of a kernel in the trace that last over "
-    "20 times the median of the call's later ones until the kernel begins, with no sync, copy or "
-    "allocation in them; operators in which a library (cuBLAS, cuDNN, MIOpen) starts, until they "
-    "launch their first kernel: the first of their name that launches any, over 20 times later "
-    "than the median of the others, with hipInit in them or cudaFree, next to a call for "
-    "properties of the device, or first in an operator mostly in no call and before cudaMalloc; "
-    "such a cudaFree elsewhere, over 20 times as long as the median of other calls that allocate "
-    "or free; a cudaFree that is the trace's first call, before all device work, over 100 times as "
-    "long as any of these; and 1 ms or more of a scripted function in no call, until TorchScript's "
-    "fuser runs a kernel for the first time; over 1% of a step.",
+    "than half of their time, calls of over 50 us that ask about a kernel (cudaFuncGetAttributes, "
+    "cudaFuncSetAttribute, cudaOccupancyMaxActiveBlocksPerMultiprocessor and the like), first "
+    "launches of a kernel in the trace that last over 20 times the median of the call's later ones "
+    "until the kernel begins, with no sync, copy or allocation in them; operators in which a "
+    "library (cuBLAS, cuDNN, MIOpen) starts, until they launch their first kernel: the first of "
+    "their name that launches any, over 20 times later than the median of the others, with hipInit "
+    "in them or cudaFree, next to a call for properties of the device, or first in an operator "
+    "mostly in no call and before cudaMalloc; such a cudaFree elsewhere, over 20 times as long as "
+    "the median of other calls that allocate or free; a cudaFree that is the trace's first call, "
+    "before all device work, over 100 times as long as any of these; and 1 ms or more of a "
+    "scripted function in no call, until TorchScript's fuser runs a kernel for the first time; "
+    "over 1% of a step.",
     fix=f"{_WARM_UP} Where a first use must not stall a running training, "
     "CUDA_MODULE_LOADING=EAGER loads all kernels as CUDA starts, which takes longer then and costs "
     "device memory.",
