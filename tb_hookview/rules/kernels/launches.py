@@ -26,7 +26,12 @@ from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.cuda_graphs import fix_where_recorded
 from tb_hookview.rules.evidence.devices import in_float64
-from tb_hookview.rules.evidence.host import LONG_NS, launched_places, mostly_before_compiled_code
+from tb_hookview.rules.evidence.host import (
+    LONG_NS,
+    in_operators_before,
+    launched_places,
+    mostly_before_compiled_code,
+)
 from tb_hookview.rules.evidence.optimizer import fix_of_events, fix_of_gaps
 from tb_hookview.schema import Phase
 from tb_hookview.trace import EventCategory
@@ -71,7 +76,7 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         f"{_BETWEEN_LAUNCHES_NS // 1000} us before the next launch in {context.steps.text}, "
         f"{context.us_text(idle)}"
         f"{_longer(context, gaps[~short], whole[~short])}; longest for those of "
-        f"{launched_places(context, gaps, _NAMED)}",
+        f"{launched_places(context, gaps, _NAMED)}{in_operators_before(context, gaps, _NAMED)}",
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps[first_of_each(whole)]],
         caveats=("The gain is an upper bound.",),

@@ -113,3 +113,11 @@ def test_a_graph_is_no_remedy_where_graphs_are_only_recorded(tmp_path: Path, rep
     (finding,) = findings(tmp_path, operators(ADDS), calls)[RULE]
     assert ("none is replayed" in finding.fix) == (not replays)
     assert ("replay them from a CUDA graph" in finding.fix) == replays
+
+
+@pytest.mark.parametrize("kernel", [4, 9])
+def test_operators_that_go_on_after_their_launch(tmp_path: Path, kernel: float) -> None:
+    """What is launched late is not always what the host was in."""
+    (finding,) = findings(tmp_path, operators(ADDS, kernel=kernel))[RULE]
+    said = "for 413 us of these the host was still in operators before: aten::add (413 us)"
+    assert (said in finding.evidence) == (kernel == 4)
