@@ -14,6 +14,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_per, format_us
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.evidence.cuda_graphs import CAPTURES
 from tb_hookview.rules.evidence.host import LONG_NS, recur
 from tb_hookview.rules.evidence.traffic import SINGLE, waits_for_ranks
 from tb_hookview.simulation.alone import DEVICE_SIDE, HOST_SIDE, Alone
@@ -57,8 +58,8 @@ _HOST_REMEDIES = {
 quarter of the trace has next to none, is the part of `launch` in gaps that are too long for any
 number of launches (`setup` also that of `allocator` in which caching allocators grow, and that of
 `launch` in which code is compiled, where no step is marked); `compiled` is `launch` where code is
-compiled already, `replayed` where graphs run in the steps. Kernel loading is none of them, as it is
-in no length."""
+compiled already, `replayed` where graphs run or are recorded in the steps. Kernel loading is none
+of them, as it is in no length."""
 _IN_A_CALL = ("allocator", "copy")
 """Those in which the host is in one call."""
 _NO_TURNS = (*_IN_A_CALL, "communication")
@@ -245,7 +246,7 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     compiled = any(map(is_compiled, analysis.trace.strings.texts))
     times["launch"] -= work + compiling
     times["allocator"] -= once
-    if _replays_graphs(alone):
+    if _has_graphs(alone):
         times["replayed"] = times.pop("launch")
     elif compiled:
         times["compiled"] = times.pop("launch")
@@ -254,11 +255,12 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     return times
 
 
-def _replays_graphs(alone: Alone) -> bool:
-    """Whether the steps have device events of CUDA or HIP graphs."""
+def _has_graphs(alone: Alone) -> bool:
+    """Whether the steps have device events of CUDA or HIP graphs, or any graph is recorded."""
     analysis, steps = alone.simulator.analysis, alone.simulator.window.steps
     mine = np.flatnonzero(isin(analysis.device_event_step, steps))
-    return bool(of_graph(analysis.host, analysis.device_events, mine).any())
+    replays = of_graph(analysis.host, analysis.device_events, mine).any()
+    return bool(replays or len(analysis.host.named(lambda name: name.startswith(CAPTURES))))
 
 
 def _host_waits(simulator: Simulator) -> float:

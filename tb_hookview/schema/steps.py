@@ -41,8 +41,10 @@ class Idle(Struct, frozen=True):
     over 20 times the median of other calls that allocate or free; as the trace's first call, before
     all device work, over 100 times the longest of these. (5) A scripted function until a kernel of
     TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles. (6) A call that
-    launches nothing, for more than half of which the driver recorded that it loads. (7) Other rows
-    in which the driver does."""
+    launches nothing, for more than half of which the driver recorded that it loads. (7) A call of
+    over 50 us that asks about a kernel (`cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
+    `cudaOccupancyMaxActiveBlocksPerMultiprocessor` and the like). (8) Other rows in which the
+    driver does."""
     launch: Us
     """The next work was launched too late: its launch began after the gap did (less the launch
     latency), or the launching call of a kernel was still open then. The host had other things to

@@ -243,6 +243,10 @@ LOADING = "Lazy Function Loading|Runtime Triggered Module Loading|Driver Compile
 """`overhead` rows of the driver while it loads or compiles code."""
 _LOADS_NS = 400_000
 """Length from which on a first launch with such a row in it loads, however long others took."""
+_ASKS = re.compile(r"(?:cuda|hip)(?:Func[GS]et|OccupancyMaxActive)\w*")
+"""Calls about one kernel, which load its code where it is not yet in place."""
+_ASKS_NS = 50_000
+"""Length from which on such a call loads: any other returns after a few microseconds."""
 _FUSED = "fused_"
 """What names of operators and kernels of TorchScript's fuser begin with."""
 _COMPILES_NS = 1_000_000
@@ -276,8 +280,8 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     Such a launch is the first of its kernel, by name and device, that the trace has; until the
     kernel began, it lasted over `SLOW` times the median of the call's later ones (of all where
     there are none), or long and the driver's own row of loading lies in it; and the host neither
-    waited for a device, copied nor allocated in it. So do calls that launch nothing, of which the
-    driver's own rows of loading hold more than half.
+    waited for a device, copied nor allocated in it. So do long calls that ask about a kernel, and
+    calls that launch nothing, of which the driver's own rows of loading hold more than half.
 
     Args:
         timing: the device events and their launches.
@@ -300,6 +304,7 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     loads = timing.call == Call.LOAD
     loads[launch[slow]] = True
     loads[_loading_alone(timing, calls)] = True
+    loads[_asking(timing)] = True
     starts, launched = _library_starts(timing)
     loads[starts], end[starts] = True, launched
     row = np.flatnonzero(loads)
@@ -319,6 +324,13 @@ def overhead(timing: LaunchTiming, pattern: str, *, inside: bool) -> EventRow:
     trace, matches = timing.host.trace, re.compile(pattern).fullmatch
     row = np.flatnonzero(trace.events.kind == EventCategory.OVERHEAD)
     return np.asarray(row[trace.strings.map(trace.events.name[row], matches, bool) == inside])
+
+
+def _asking(timing: LaunchTiming) -> TreeRow:
+    """Calls about one kernel that take too long for a kernel whose code is in place."""
+    rows = timing.host.named(lambda name: _ASKS.fullmatch(name) is not None)
+    long = timing.call_tree.duration[rows] > _ASKS_NS
+    return np.asarray(rows[long & (timing.host.kind[rows] == EventCategory.RUNTIME)])
 
 
 def _loading_alone(timing: LaunchTiming, calls: CallTimes) -> TreeRow:

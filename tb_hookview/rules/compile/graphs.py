@@ -268,7 +268,7 @@ GUARD_CHECKS = Rule(
 
 _COMPILED = re.compile(
     r"Torch-Compiled Region|## Call CompiledFxGraph|CompiledFunction|triton_(poi|red|per|tem)_"
-    r"|(cuda|hip)GraphLaunch"
+    r"|(cuda|hip)(GraphLaunch|StreamBeginCapture)"
 )
 _REASONS = ("tiny-kernels-launch-bound", "pointwise-unfused")
 """Rules of which one has to hold."""

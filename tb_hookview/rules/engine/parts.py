@@ -274,6 +274,12 @@ class RowContext(NamedRows, frozen=True):
         return self.outermost_of(self._operators, rows)
 
     @cached_property
+    def outermost_operators(self) -> TreeRow:
+        """Operators that lie in no other; ascending."""
+        above = lookup(self.inside(self._operators), self.analysis.call_tree.parent)
+        return np.flatnonzero(self._operators & (above != 1))
+
+    @cached_property
     def _operators(self) -> Bool:
         host = self.analysis.host
         return np.asarray((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))

@@ -1,4 +1,4 @@
-"""Operators that record a CUDA or HIP graph, and compiled code that replays one."""
+"""Where CUDA or HIP graphs are recorded, and compiled code that replays them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ from tb_hookview.analysis.compiled.launches import is_graph_launch
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, isin, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, GapIndex, TreeRow
+from tb_hookview.arrays.types import Bool, GapIndex, TimeSet, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.evidence.host import graph_calls, launches_after, regions
 from tb_hookview.trace import EventCategory
 
-_CAPTURES = ("cudaStreamBeginCapture", "hipStreamBeginCapture")
+CAPTURES = ("cudaStreamBeginCapture", "hipStreamBeginCapture")
+_CAPTURED = ("cudaStreamEndCapture", "hipStreamEndCapture")
 RECORD_ONCE = (
     "Record graphs before the loop: run every shape two or three times first (a graph is recorded "
     "in the second or third call), pad or bucket shapes, and do not change what a graph reads: "
     'else mode="reduce-overhead" records again.'
 )
+_NOT_REPLAYED = (
+    "CUDA or HIP graphs are recorded here, and none is replayed. Warm up first, and profile steps "
+    "that replay them: a replay launches all of a graph at once, and what such steps still launch "
+    "one by one is in no graph."
+)
 
 
 def recorders(context: Context) -> TreeRow:
     """Outermost operators that record a graph, in the whole trace; ascending."""
-    captures = np.flatnonzero(context.rows.beginning(*_CAPTURES))
+    captures = np.flatnonzero(context.rows.beginning(*CAPTURES))
     found = unique(context.rows.outermost_operator_of(captures))
     return found[found >= 0]
 
@@ -38,7 +44,7 @@ def before_recording(context: Context, rows: TreeRow) -> Bool:
 
     No operator begins in between, but those that put a random generator's state on the device.
     """
-    tree, captures = context.call_tree, np.flatnonzero(context.rows.beginning(*_CAPTURES))
+    tree, captures = context.call_tree, np.flatnonzero(context.rows.beginning(*CAPTURES))
     state = context.rows.named("aten::empty", "aten::fill_")
     operators = np.flatnonzero((context.host.kind == EventCategory.OPERATOR) & ~state)
     thread, start = tree.thread[captures], tree.start[captures]
@@ -49,18 +55,36 @@ def before_recording(context: Context, rows: TreeRow) -> Bool:
 
 
 def while_recording(context: Context, gaps: GapIndex) -> Bool:
-    """Gaps of the cause LAUNCH with the launching thread mostly in `recorders`, shape (g,)."""
-    rows, found = recorders(context), np.zeros(len(gaps), bool)
-    if not len(rows):
-        return found
+    """Gaps of the cause LAUNCH in which the launching thread mostly records graphs, shape (g,)."""
+    captures, found = np.flatnonzero(context.rows.beginning(*CAPTURES)), np.zeros(len(gaps), bool)
     tree, table = context.call_tree, context.analysis.gaps
     thread = lookup(tree.thread, launches_after(context, gaps))
     spans = np.stack([table.start[gaps], table.end[gaps]], axis=1)
-    for each in unique(tree.thread[rows]).tolist():
-        time = tree.time_of(rows[tree.thread[rows] == each])
-        inside = intervals.lengths_within(time, spans)
+    for each in unique(tree.thread[captures]).tolist():
+        inside = intervals.lengths_within(_recording_time(context, each), spans)
         found |= (thread == each) & (2 * inside > table.duration[gaps])
     return found
+
+
+def _recording_time(context: Context, thread: int) -> TimeSet:
+    """Time of a thread in `recorders`, and from the begin to the end of each capture."""
+    tree, rows = context.call_tree, recorders(context)
+    begins, ends = (
+        np.flatnonzero(context.rows.beginning(*names) & (tree.thread == thread))
+        for names in (CAPTURES, _CAPTURED)
+    )
+    place = np.searchsorted(tree.start[ends], tree.end[begins])
+    begins, place = begins[place < len(ends)], place[place < len(ends)]
+    captured = np.stack([tree.start[begins], tree.end[ends[place]]], axis=1)
+    mine = tree.time_of(rows[tree.thread[rows] == thread])
+    return intervals.normal(np.concatenate([mine, captured]))
+
+
+def fix_where_recorded(context: Context) -> str:
+    """Return what helps against launches where graphs are recorded but not replayed, else ""."""
+    records = (context.rows.beginning(*CAPTURES) & context.rows.counted).any()
+    replays = is_graph_launch(context.host).any() or context.device_events.of_graph.any()
+    return _NOT_REPLAYED if records and not replays else ""
 
 
 def mostly_before_code_that_replays(context: Context, gaps: GapIndex) -> bool:

@@ -31,7 +31,7 @@ from tb_hookview.arrays.joins import (
     unique_inverse,
 )
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.sums import least_by
+from tb_hookview.arrays.sums import least_by, ranges
 from tb_hookview.arrays.types import (
     Bool,
     EventRow,
@@ -45,7 +45,7 @@ from tb_hookview.arrays.types import (
     TimeSet,
     TreeRow,
 )
-from tb_hookview.formats import format_kernel
+from tb_hookview.formats import format_kernel, format_us
 from tb_hookview.rules.engine.by_place import place_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.trace import EventCategory
@@ -204,6 +204,38 @@ def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
     return " and ".join(
         f"{what} {_largest(context, times, most)}" for what, times in lists.items() if times
     )
+
+
+_STILL = 0.25
+"""Part of gaps with the host still in operators before from which on these are named."""
+
+
+def in_operators_before(context: Context, gaps: GapIndex, most: int) -> str:
+    """Operators that the host was in during some gaps, but for those that ended each.
+
+    Returns:
+        A phrase; "" where the host was not in such operators for much of the time.
+    """
+    table, tree = context.analysis.gaps, context.call_tree
+    launch, rows = launches_after(context, gaps), context.rows.outermost_operators
+    ended, thread = context.rows.outermost_operator_of(launch), lookup(tree.thread, launch)
+    time = Counter[str]()
+    for each in unique(thread[thread >= 0]).tolist():
+        mine, operators = gaps[thread == each], rows[tree.thread[rows] == each]
+        first = np.searchsorted(tree.end[operators], table.start[mine], side="right")
+        at, place = ranges(first, np.searchsorted(tree.start[operators], table.end[mine]))
+        gap, operator = mine[place], operators[at]
+        held = np.minimum(tree.end[operator], table.end[gap])
+        held -= np.maximum(tree.start[operator], table.start[gap])
+        held[operator == ended[thread == each][place]] = 0
+        strings, place = unique_inverse(context.host.string[operator])
+        for string, length in zip(strings, np.bincount(place, held), strict=True):
+            time[node_name(context.analysis.trace.strings[int(string)])] += int(length)
+    if time.total() <= _STILL * table.duration[gaps].sum():
+        return ""
+    total = format_us(context.steps.us_per_step(time.total()))
+    named = context.listed((+time).most_common(most))
+    return f"; for {total} of these the host was still in operators before: {named}"
 
 
 def _times(context: Context, gaps: GapIndex, group: Int) -> list[tuple[int, float]]:

@@ -121,8 +121,8 @@ def _recording(context: Context, gaps: GapIndex) -> Iterator[Occurrence]:
     yield Occurrence(
         place="recording of graphs",
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
-        f"{'it' if context.steps.marked else 'the trace'}, the thread that launches was mostly in "
-        "operators in which a CUDA or HIP graph is recorded, and launched nothing that ran: "
+        f"{'it' if context.steps.marked else 'the trace'}, the thread that launches was mostly "
+        "recording CUDA or HIP graphs, or in operators that do, and launched nothing that ran: "
         f"{format_count(len(spans), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
         f"{format_us(np.diff(spans).max() / 1000)}; {_most(context, names, gaps)}",
         gaps=gaps,
@@ -295,7 +295,8 @@ RULE = Rule(
     "function, or in nothing that has a name; over 2% of a step by name, or by all names together "
     "that are below that or, of several measured steps, have gaps in one only. In a trace without "
     "steps those of a name of which each quarter of it has a tenth; of all others one finding "
-    "that costs nothing. Gaps in operators that record a CUDA or HIP graph make one finding. "
+    "that costs nothing. Gaps in which a CUDA or HIP graph is recorded, or in operators that do, "
+    "make one finding. "
     "Data loaders, syncs, copies, allocations and the first use of kernels have other causes.",
     fix=f"{_AWAY} {_INPUTS}",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",

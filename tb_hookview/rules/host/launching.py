@@ -17,9 +17,13 @@ from tb_hookview.rules.engine.by_place import UNKNOWN
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.cuda_graphs import mostly_before_code_that_replays
+from tb_hookview.rules.evidence.cuda_graphs import (
+    fix_where_recorded,
+    mostly_before_code_that_replays,
+)
 from tb_hookview.rules.evidence.host import (
     activity_in,
+    in_operators_before,
     launched_places,
     mostly_before_compiled_code,
     uncut,
@@ -77,8 +81,8 @@ def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
         place="launches",
         evidence=f"for {context.us_text(idle)} the device waited for its next launch"
         f"{_in_operators(context, gaps, idle)}{_longest(context, gaps)}; longest for those of "
-        f"{launched_places(context, gaps, _NAMED)}{_queue(context)}; time in the cost of other "
-        "findings is not in this one",
+        f"{launched_places(context, gaps, _NAMED)}{in_operators_before(context, gaps, _NAMED)}"
+        f"{_queue(context)}; time in the cost of other findings is not in this one",
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
         caveats=() if context.steps.marked else (NO_STEPS,),
@@ -87,8 +91,8 @@ def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
 
 
 def _fix(context: Context, gaps: GapIndex) -> str:
-    if of_optimizer := fix_of_gaps(context, gaps):
-        return f"{_BEGIN} {of_optimizer}"
+    if found := fix_where_recorded(context) or fix_of_gaps(context, gaps):
+        return f"{_BEGIN} {found}"
     if mostly_before_code_that_replays(context, gaps):
         return _FIX_REPLAYED
     return _FIX_COMPILED if mostly_before_compiled_code(context, gaps) else ""
@@ -265,16 +269,18 @@ KERNEL_FIRST_USE = Rule(
     title="Kernels are loaded on their first use",
     description="Calls that load modules (cuModuleLoad*, hipModuleLoad* and the like), rows of "
     "overhead in which the driver does, calls that launch nothing and are in such rows for more "
-    "than half of their time, first launches of a kernel in the trace that last over "
-    "20 times the median of the call's later ones until the kernel begins, with no sync, copy or "
-    "allocation in them; operators in which a library (cuBLAS, cuDNN, MIOpen) starts, until they "
-    "launch their first kernel: the first of their name that launches any, over 20 times later "
-    "than the median of the others, with hipInit in them or cudaFree, next to a call for "
-    "properties of the device, or first in an operator mostly in no call and before cudaMalloc; "
-    "such a cudaFree elsewhere, over 20 times as long as the median of other calls that allocate "
-    "or free; a cudaFree that is the trace's first call, before all device work, over 100 times as "
-    "long as any of these; and 1 ms or more of a scripted function in no call, until TorchScript's "
-    "fuser runs a kernel for the first time; over 1% of a step.",
+    "than half of their time, calls of over 50 us that ask about a kernel (cudaFuncGetAttributes, "
+    "cudaFuncSetAttribute, cudaOccupancyMaxActiveBlocksPerMultiprocessor and the like), first "
+    "launches of a kernel in the trace that last over 20 times the median of the call's later ones "
+    "until the kernel begins, with no sync, copy or allocation in them; operators in which a "
+    "library (cuBLAS, cuDNN, MIOpen) starts, until they launch their first kernel: the first of "
+    "their name that launches any, over 20 times later than the median of the others, with hipInit "
+    "in them or cudaFree, next to a call for properties of the device, or first in an operator "
+    "mostly in no call and before cudaMalloc; such a cudaFree elsewhere, over 20 times as long as "
+    "the median of other calls that allocate or free; a cudaFree that is the trace's first call, "
+    "before all device work, over 100 times as long as any of these; and 1 ms or more of a "
+    "scripted function in no call, until TorchScript's fuser runs a kernel for the first time; "
+    "over 1% of a step.",
     fix=f"{_WARM_UP} Where a first use must not stall a running training, "
     "CUDA_MODULE_LOADING=EAGER loads all kernels as CUDA starts, which takes longer then and costs "
     "device memory.",

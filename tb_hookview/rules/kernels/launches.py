@@ -24,8 +24,14 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.cuda_graphs import fix_where_recorded
 from tb_hookview.rules.evidence.devices import in_float64
-from tb_hookview.rules.evidence.host import LONG_NS, launched_places, mostly_before_compiled_code
+from tb_hookview.rules.evidence.host import (
+    LONG_NS,
+    in_operators_before,
+    launched_places,
+    mostly_before_compiled_code,
+)
 from tb_hookview.rules.evidence.optimizer import fix_of_events, fix_of_gaps
 from tb_hookview.schema import Phase
 from tb_hookview.trace import EventCategory
@@ -70,12 +76,13 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         f"{_BETWEEN_LAUNCHES_NS // 1000} us before the next launch in {context.steps.text}, "
         f"{context.us_text(idle)}"
         f"{_longer(context, gaps[~short], whole[~short])}; longest for those of "
-        f"{launched_places(context, gaps, _NAMED)}",
+        f"{launched_places(context, gaps, _NAMED)}{in_operators_before(context, gaps, _NAMED)}",
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps[first_of_each(whole)]],
         caveats=("The gain is an upper bound.",),
         latent="these gaps are in the cost of other findings",
-        fix=fix_of_gaps(context, gaps)
+        fix=fix_where_recorded(context)
+        or fix_of_gaps(context, gaps)
         or (_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else ""),
     )
 
@@ -366,7 +373,9 @@ def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         caveats=() if context.steps.marked else (NO_STEPS,),
         latent="all of that idle time is in the cost of other findings",
-        fix=f"{_BEGIN} {of_optimizer}" if (of_optimizer := fix_of_gaps(context, gaps)) else "",
+        fix=f"{_BEGIN} {found}"
+        if (found := fix_where_recorded(context) or fix_of_gaps(context, gaps))
+        else "",
     )
 
 

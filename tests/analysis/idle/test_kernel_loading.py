@@ -271,11 +271,11 @@ def test_overhead_of_the_driver_is_loading(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "driver", "loaded"),
     [
-        ("cudaFuncSetAttribute", [(1110, 200), (1320, 70)], [300]),
-        ("cudaFuncSetAttribute", [(1110, 200), (1120, 190)], [300]),
-        ("cudaFuncSetAttribute", [(1110, 150)], []),
-        ("cudaFuncSetAttribute", [(1090, 400)], []),
-        ("cudaFuncSetAttribute", [], []),
+        ("cudaEventCreate", [(1110, 200), (1320, 70)], [300]),
+        ("cudaEventCreate", [(1110, 200), (1120, 190)], [300]),
+        ("cudaEventCreate", [(1110, 150)], []),
+        ("cudaEventCreate", [(1090, 400)], []),
+        ("cudaEventCreate", [], []),
         ("cudaMalloc", [(1110, 200)], []),
     ],
 )
@@ -289,6 +289,23 @@ def test_a_call_that_launches_nothing_loads_where_the_driver_does_for_most_of_it
     events += [{**row, "ts": start, "dur": us} for start, us in driver]
     assert loads_of(tmp_path, events) == loaded
     assert report_of(tmp_path, events).verdict.once_us == sum(loaded)
+
+
+@pytest.mark.parametrize(
+    ("name", "us", "loaded"),
+    [
+        ("cudaFuncSetAttribute", 900, [900]),
+        ("cudaFuncGetAttributes", 60, [60]),
+        ("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", 2000, [2000]),
+        ("hipFuncGetAttributes", 60, [60]),
+        ("cudaFuncSetAttribute", 40, []),
+        ("cudaEventCreate", 900, []),
+    ],
+)
+def test_a_long_call_about_a_kernel_loads_it(
+    tmp_path: Path, name: str, us: int, loaded: list[float]
+) -> None:
+    assert loads_of(tmp_path, [*launches(("add", 5), ("mul", 5)), call(name, 1100, us)]) == loaded
 
 
 def test_the_module_that_came_first_is_marked(tmp_path: Path) -> None:

@@ -152,6 +152,15 @@ def test_a_graph_that_is_recorded_in_the_gap_is_not_to_be_moved(tmp_path: Path, 
     assert finding.cost_us_per_step == 3408 - 258
 
 
+@pytest.mark.parametrize("until", [2900, 1500])
+def test_a_graph_that_is_recorded_in_no_operator(tmp_path: Path, until: int) -> None:
+    """What is between the two calls is the recording."""
+    begin = row("cuda_runtime", "hipStreamBeginCapture", 330, 5)
+    end = row("cuda_runtime", "hipStreamEndCapture", until, 5)
+    (finding,) = findings(tmp_path, trace(begin, row("python_function", FRAME, 320, 3060), end))
+    assert ("Record graphs before the loop" in finding.fix) == (until == 2900)
+
+
 @pytest.mark.parametrize("start", [700, 2600])
 def test_a_graph_that_is_recorded_in_less_than_half_of_the_gap(tmp_path: Path, start: int) -> None:
     """Such a gap keeps the name of what holds most of it."""

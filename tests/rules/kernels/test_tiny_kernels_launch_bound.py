@@ -104,3 +104,20 @@ def test_compiled_code_is_not_to_be_compiled(tmp_path: Path) -> None:
     fix = findings(tmp_path, operators(ADDS), [region])[RULE][0].fix
     assert fix.startswith("Most of the time the device waits for launches of compiled code.")
     assert "fuse" not in fix
+
+
+@pytest.mark.parametrize("replays", [True, False])
+def test_a_graph_is_no_remedy_where_graphs_are_only_recorded(tmp_path: Path, replays: bool) -> None:
+    calls = [row("cuda_runtime", "cudaStreamBeginCapture", 1000 + 60 * 20, 2)]
+    calls += [row("cuda_runtime", "cudaGraphLaunch", 1000 + 60 * 20 + 5, 2)] * replays
+    (finding,) = findings(tmp_path, operators(ADDS), calls)[RULE]
+    assert ("none is replayed" in finding.fix) == (not replays)
+    assert ("replay them from a CUDA graph" in finding.fix) == replays
+
+
+@pytest.mark.parametrize("kernel", [4, 9])
+def test_operators_that_go_on_after_their_launch(tmp_path: Path, kernel: float) -> None:
+    """What is launched late is not always what the host was in."""
+    (finding,) = findings(tmp_path, operators(ADDS, kernel=kernel))[RULE]
+    said = "for 413 us of these the host was still in operators before: aten::add (413 us)"
+    assert (said in finding.evidence) == (kernel == 4)
