@@ -194,7 +194,9 @@ def times_and_shares_of_devices_are_within_their_bounds(case: Case) -> None:
         assert device.busy_us <= at_most(device.span_us)
         assert device.busy_us == near(data.totals.device_busy_us[device.device])
         assert device.tensor_core_us <= at_most(device.kernel_us)
-        assert device.tensor_core_eligible_us <= at_most(device.kernel_us)
+        eligible = device.tensor_core_eligible_us
+        if eligible is not None:
+            assert device.tensor_core_us <= at_most(eligible) <= at_most(device.kernel_us)
         shares = (device.utilization or 0.0, device.sm_efficiency or 0.0)
         assert all(0 <= share <= 1 for share in shares)
         assert 0 <= (device.occupancy_pct or 0.0) <= 100

@@ -64,4 +64,5 @@ def test_operators_without_calls_of_the_runtime(tmp_path: Path) -> None:
     assert step.idle is not None
     assert (step.idle.data_loading, step.communication_wait_us) == (0, 0)
     assert (step.idle.sync, step.idle.launch, step.idle.profiler) == (None, None, None)
+    assert data.devices[0].tensor_core_eligible_us is None
     assert data.coverage.backward_host_us == 24

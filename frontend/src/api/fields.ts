@@ -354,7 +354,7 @@ export const DeviceUse = {
   tensor_core_us: { unit: "us", text: "The part of it on tensor cores, by the kernels' names." },
   tensor_core_eligible_us: {
     unit: "us",
-    text: "The part of it launched by an operator that tensor cores could serve (the list is in `kinds.py`) and that holds no other such operator.",
+    text: "The part of it launched by an operator that tensor cores could serve (the list is in `kinds.py`) and that holds no other such operator, and all of `tensor_core_us`. Where the trace lacks the operator of a kernel (a replayed graph, a launch before the recording), it is eligible only if it ran on them. Null where the trace has no launches by operators.",
   },
   utilization: {
     unit: "fraction",

@@ -417,8 +417,8 @@ export interface DeviceUse {
   kernel_us: number;
   /** The part of it on tensor cores, by the kernels' names. */
   tensor_core_us: number;
-  /** The part of it launched by an operator that tensor cores could serve (the list is in `kinds.py`) and that holds no other such operator. */
-  tensor_core_eligible_us: number;
+  /** The part of it launched by an operator that tensor cores could serve (the list is in `kinds.py`) and that holds no other such operator, and all of `tensor_core_us`. Where the trace lacks the operator of a kernel (a replayed graph, a launch before the recording), it is eligible only if it ran on them. Null where the trace has no launches by operators. */
+  tensor_core_eligible_us: number | null;
   /** Share of the selected steps as in `breakdown` (from the first one's start to the last one's end) in which any kernel ran. Copies do not count. */
   utilization: number | null;
   /** Mean over the same time of the sum of `blocks per SM` of the kernels that run, of which at most one counts; null where these arguments are not in the trace (AMD, torch's second exporter). */
