@@ -51,7 +51,7 @@ def _figures(theirs: dict[str, Any], ours: ReportData) -> Iterator[tuple[str, An
     metrics = [device.utilization, device.sm_efficiency, device.occupancy_pct]
     yield "utilization, SM efficiency, occupancy %", theirs["gpu"][device.device], metrics
     yield "time on tensor cores", theirs["tensor_core"], device.tensor_core_us / device.kernel_us
-    eligible = device.tensor_core_eligible_us / device.kernel_us
+    eligible = (device.tensor_core_eligible_us or 0.0) / device.kernel_us
     yield "time eligible for tensor cores", theirs["eligible"], eligible
 
 

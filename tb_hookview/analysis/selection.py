@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from msgspec import Struct
@@ -12,6 +12,7 @@ from msgspec import Struct
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.unseen import unseen_causes
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Nanoseconds, StepIndex, to_us
@@ -119,7 +120,8 @@ class Selection(Struct, frozen=True, dict=True):
         steps, times, events = analysis.steps, analysis.step_times, analysis.step_device_events
         any_event, launches = times.device_busy is not None, times.queue_full is not None
         counted = frozenset(self.averaged.steps if steps.marked else self.counted)
-        phases = self._host_phases
+        phases, unseen = self._host_phases, unseen_causes(analysis)
+        named = bool(analysis.phases.known[Phase.DATA])
         return [
             schema.Step(
                 id=i,
@@ -134,14 +136,14 @@ class Selection(Struct, frozen=True, dict=True):
                 device_busy_us=_known(times.device_busy, i),
                 device_idle_us=_known(times.device_idle, i),
                 sync_blocked_us=to_us(times.sync_blocked[i]) if analysis.syncs_known else None,
-                idle=None if times.idle is None else _idle(times.idle, i),
+                idle=None if times.idle is None else _idle(times.idle, i, unseen),
                 queue_full_us=_known(times.queue_full, i),
                 backward_idle_us=phases.where_known(times.backward_idle, i, Phase.BACKWARD),
                 counts=i in counted,
                 device_us=to_us(events.time[i]) if any_event else None,
                 launched_before_count=int(events.before[i]) if launches else None,
                 launched_before_us=to_us(events.before_time[i]) if launches else None,
-                communication_wait_us=to_us(times.communication_wait[i]),
+                communication_wait_us=_known(times.communication_wait if named else None, i),
                 left_out_us=to_us(steps.left_out[i]),
             )
             for i in self.steps
@@ -186,8 +188,11 @@ def _known(times: Nanoseconds | None, step: int) -> float | None:
     return None if times is None else to_us(times[step])
 
 
-def _idle(times: dict[Cause, Nanoseconds], step: int) -> schema.Idle:
-    return schema.Idle(**{cause.name.lower(): to_us(t[step]) for cause, t in times.items()})
+def _idle(times: dict[Cause, Nanoseconds], step: int, unseen: frozenset[Cause]) -> schema.Idle:
+    def us(cause: Cause) -> Any:
+        return None if cause in unseen else to_us(times[cause][step])
+
+    return schema.Idle(**{cause.name.lower(): us(cause) for cause in times})
 
 
 def select(analysis: Analysis, steps: Sequence[str] | None) -> Selection:

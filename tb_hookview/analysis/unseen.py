@@ -10,6 +10,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.graphs import is_compiled
 from tb_hookview.analysis.consistency.checks import Fault, counted
 from tb_hookview.analysis.device.kinds import OTHER
+from tb_hookview.analysis.host.activity import calls_runtime
 from tb_hookview.analysis.host.rows import EVALUATE, Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
@@ -132,6 +133,27 @@ def late_first_row(analysis: Analysis) -> Iterator[Fault]:
     late, length = first - begin, max(last, int(events.end[around].max())) - begin
     if late >= max(_LATE_NS, _LATE_SHARE * length):
         yield Fault("late-first-row", 1, time=late, share=late / length)
+
+
+_BY_CALLS = frozenset(
+    {
+        *(Cause.SYNC, Cause.COPY, Cause.ALLOCATOR, Cause.KERNEL_LOADING, Cause.LAUNCH),
+        *(Cause.PROFILER, Cause.DEVICE),
+    }
+)
+"""Causes of idle time that calls of a device's runtime show."""
+_BY_NAMES = frozenset({Cause.DATA_LOADING})
+"""Causes that operators and annotations show."""
+
+
+def unseen_causes(analysis: Analysis) -> frozenset[Cause]:
+    """Causes of idle time that nothing in the trace would show: no idle time has one."""
+    called = calls_runtime(analysis.host) or bool((analysis.device_events.launch >= 0).any())
+    named = bool(analysis.phases.known[Phase.DATA])
+    unseen = (frozenset() if called else _BY_CALLS) | (frozenset() if named else _BY_NAMES)
+    if not called and not named:
+        unseen |= {Cause.COMMUNICATION}
+    return unseen - {Cause(cause) for cause in unique(analysis.gaps.cause).tolist()}
 
 
 _UNSEEN_SHARE = 0.01

@@ -211,7 +211,7 @@ def _syncs(report: schema.ReportData) -> list[schema.Sync]:
 def _backward(coverage: schema.Coverage) -> tuple[float, float]:
     if coverage.measure == "device":
         return coverage.backward_device_us or 0.0, coverage.unattributed_us or 0.0
-    return coverage.backward_host_us, coverage.unattributed_host_us
+    return coverage.backward_host_us or 0.0, coverage.unattributed_host_us or 0.0
 
 
 def _outcome(

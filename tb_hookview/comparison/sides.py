@@ -129,21 +129,20 @@ class StepMeans:
 
     def values(self, field: str) -> list[float]:
         """A number of each step; none where a step does not hold it."""
-        numbers: list[float | None] = [getattr(step, field) for step in self.report.steps]
-        known = [number for number in numbers if number is not None]
-        return known if len(known) == len(numbers) else []
+        return _all_known([getattr(step, field) for step in self.report.steps])
 
     def mean(self, field: str) -> float | None:
         """Mean of a number of the steps; None where a step does not hold it."""
         values = self.values(field)
         return sum(values) / self.steps if values else None
 
-    def idle(self) -> dict[str, float] | None:
+    def idle(self) -> dict[str, float | None] | None:
         """Mean idle time of the devices by cause; None where a step lacks it."""
         parts = [msgspec.structs.asdict(step.idle) for step in self.report.steps if step.idle]
         if not parts or len(parts) < len(self.report.steps):
             return None
-        return {cause: sum(part[cause] for part in parts) / self.steps for cause in parts[0]}
+        each = {cause: _all_known([part[cause] for part in parts]) for cause in parts[0]}
+        return {cause: self.per_step(sum(us)) if us else None for cause, us in each.items()}
 
     def work(self, work: Work) -> float | None:
         """A module's self time, microseconds per step."""
@@ -238,6 +237,12 @@ def on_both(
 def totals(left: StepMeans, right: StepMeans, number: Callable[[StepMeans], float | None]) -> Pair:
     """A number of the whole report on both sides."""
     return pair(number(left), number(right))
+
+
+def _all_known(numbers: Sequence[float | None]) -> list[float]:
+    """The numbers; none where one of them is unknown."""
+    known = [number for number in numbers if number is not None]
+    return known if len(known) == len(numbers) else []
 
 
 def pair(base: float | None, other: float | None) -> Pair:

@@ -218,10 +218,10 @@ def _totals(selection: Selection) -> schema.Totals:
         communication_device_us=to_us(by_kind[COMMUNICATION]) if any_events else None,
         tensor_core_us=_device_us(selection, on_cores == 1) if any_events else None,
         tensor_core_unknown_us=_device_us(selection, on_cores < 0) if any_events else None,
-        profiler_sync_count=int(by_profiler.sum()),
-        profiler_sync_us=to_us(analysis.syncs.duration[by_profiler].sum()),
-        sync_waited_us=to_us(waited.sum()) if any_events else None,
-        sync_transfer_us=to_us(transfer.sum()) if any_events else None,
+        profiler_sync_count=int(by_profiler.sum()) if syncs_known else None,
+        profiler_sync_us=to_us(syncs.duration[by_profiler].sum()) if syncs_known else None,
+        sync_waited_us=to_us(waited.sum()) if any_events and syncs_known else None,
+        sync_transfer_us=to_us(transfer.sum()) if any_events and syncs_known else None,
         forward_compute_us=_device_us_by_phase(selection, compute)[Phase.FORWARD],
         unplaced_graph_us=_device_us(selection, analysis.replayed_graphs.unplaced)
         if analysis.launches_known
@@ -318,11 +318,12 @@ def _coverage(selection: Selection) -> schema.Coverage:
     without_module = events.module < 0
     collective = analysis.kinds.kind[events.index] == COMMUNICATION
     known = analysis.launches_known and not selection.unknown_phases[Phase.BACKWARD]
+    shown = bool(analysis.phases.known[Phase.BACKWARD])
     return schema.Coverage(
         backward_device_us=to_us(events.time.sum()) if known else None,
         unattributed_us=to_us(events.time[without_module].sum()) if known else None,
-        backward_host_us=to_us(nodes.time.sum()),
-        unattributed_host_us=to_us(nodes.time[nodes.module < 0].sum()),
+        backward_host_us=to_us(nodes.time.sum()) if shown else None,
+        unattributed_host_us=to_us(nodes.time[nodes.module < 0].sum()) if shown else None,
         by_evidence=_sums(parts.evidence, parts.time, EVIDENCE),
         measure="device" if on_device else "host",
         by_evidence_host=by_host,

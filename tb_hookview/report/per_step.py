@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict
@@ -67,7 +68,8 @@ def mean_idle(rows: Sequence[schema.Step]) -> schema.Idle | None:
     known = [asdict(row.idle) for row in rows if row.idle is not None]
     if not known or len(known) < len(rows):
         return None
-    return schema.Idle(**{cause: sum(p[cause] for p in known) / len(known) for cause in known[0]})
+    means: dict[str, Any] = {cause: _mean([part[cause] for part in known]) for cause in known[0]}
+    return schema.Idle(**means)
 
 
 def _whole(kinds: Iterable[float], rows: Sequence[schema.Step]) -> float | None:

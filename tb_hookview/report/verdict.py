@@ -17,6 +17,7 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.evidence.cuda_graphs import CAPTURES
 from tb_hookview.rules.evidence.host import LONG_NS, recur
 from tb_hookview.rules.evidence.traffic import SINGLE, waits_for_ranks
+from tb_hookview.schema import Phase
 from tb_hookview.simulation.alone import DEVICE_SIDE, HOST_SIDE, Alone
 from tb_hookview.simulation.recording_cost import timed_unrecorded
 from tb_hookview.simulation.simulator import Simulator
@@ -128,6 +129,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     if simulator.refused:
         return unknown_verdict(_refusal(simulator))
     each, collectives = alone.each, alone.communication_known
+    known = simulator.analysis.phases.known
     found = schema.Verdict(
         bound=alone.bound,
         sentence="",
@@ -135,7 +137,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         host_us=each["host"] / 1000,
         device_us=each["device"] / 1000 if alone.has_events else None,
         communication_us=each["communication"] / 1000 if collectives else None,
-        data_us=each["data"] / 1000,
+        data_us=each["data"] / 1000 if known[Phase.DATA] else None,
         host_side_us=alone.host_side / 1000,
         device_side_us=alone.device_side / 1000 if collectives else None,
         margin_us=alone.margin / 1000,
@@ -230,7 +232,7 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     """Mean idle time of the devices for which the host is the reason, microseconds, by cause."""
     if idle is None:
         return {}
-    times: dict[str, float] = asdict(idle)
+    times: dict[str, float] = {cause: us or 0.0 for cause, us in asdict(idle).items()}
     analysis, steps = alone.simulator.analysis, alone.simulator.window.steps
     gaps = analysis.gaps
     idle_ns = analysis.idle_within(steps) if marked else analysis.idle_around

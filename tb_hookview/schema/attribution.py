@@ -138,7 +138,8 @@ class ModuleSync(Struct, frozen=True):
     """Syncs inside a module or the modules below it, without the profiler's own."""
 
     count: Count | None
-    """Syncs. Null as `totals.sync_count`."""
+    """Syncs. Null as `totals.sync_count`, and where no operators, annotations or calls of modules
+    were recorded."""
     blocked_us: Us | None
     """Sum of their durations."""
     device_idle_us: Us | None
@@ -199,7 +200,8 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     kernel_loading_us: Us | None = None
     """The part of its host times, and of those of modules below it, that the host spent loading the
     code of kernels on their first use, as in the idle time of that cause: charged once, to
-    whichever module came first. Null without launches."""
+    whichever module came first. Null without launches, and where `sync.count` is null for want of
+    operators."""
     shapes: list[InputShapes] = []
     """`Input Dims` of the first operator that has any in each call of the module, the three most
     frequent; recomputed calls do not count. Empty where the trace was recorded without
@@ -249,10 +251,11 @@ class Coverage(Struct, frozen=True):
     `unattributed_us`."""
     unattributed_us: Us | None
     """The part of it that belongs to no module."""
-    backward_host_us: Us
+    backward_host_us: Us | None
     """Time of all nodes, each less the evaluations nested in it. Equals the sum over modules of
-    `backward.self_host_us` plus `unattributed_host_us`."""
-    unattributed_host_us: Us
+    `backward.self_host_us` plus `unattributed_host_us`. Null, as the next, where the trace has no
+    operators, nodes or marks that would show a backward pass."""
+    unattributed_host_us: Us | None
     """The part of it that belongs to no module."""
     by_evidence: dict[str, Us]
     """Attributed backward time by evidence. It is device time where there is any, else host time;

@@ -314,7 +314,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """A step with collectives alone: their durations, which include waiting for other ranks, and
     the delays before them. Null without device events or collectives of the host (gloo)."""
     data_us: Us | None
-    """A step with the data loader's time on the host alone."""
+    """A step with the data loader's time on the host alone. Null as `steps[].data_us`."""
     host_side_us: Us | None
     """A step with the host's own work and data loading."""
     device_side_us: Us | None

@@ -210,9 +210,11 @@ class DeviceUse(Struct, frozen=True):
     """Sum of the kernels' durations."""
     tensor_core_us: Us
     """The part of it on tensor cores, by the kernels' names."""
-    tensor_core_eligible_us: Us
+    tensor_core_eligible_us: Us | None
     """The part of it launched by an operator that tensor cores could serve (the list is in
-    `kinds.py`) and that holds no other such operator."""
+    `kinds.py`) and that holds no other such operator, and all of `tensor_core_us`. Where the trace
+    lacks the operator of a kernel (a replayed graph, a launch before the recording), it is eligible
+    only if it ran on them. Null where the trace has no launches by operators."""
     utilization: Share | None
     """Share of the selected steps as in `breakdown` (from the first one's start to the last one's
     end) in which any kernel ran. Copies do not count."""

@@ -13,23 +13,25 @@ from tb_hookview.schema.terms import Count, MeanCount, Share, TimeByKind, Times,
 class Idle(Struct, frozen=True):
     """Idle time of the devices by cause. The parts sum to `device_idle_us`, to the nanosecond.
 
-    A moment of idle time has the first of these causes that holds.
+    A moment of idle time has the first of these causes that holds. A cause is null where the trace
+    has no rows of the host that would show it (calls of the device's runtime, operators,
+    annotations): the time is in `unknown` then.
     """
 
-    sync: Us
+    sync: Us | None
     """The host was in a sync, or after one, as in `syncs[].device_idle_us`. After a sync only where
     none of `data_loading`, `copy`, `allocator` and `profiler` holds. The sum over syncs equals the
     sum over steps, but for syncs before, after or across steps: the part is counted where the idle
     time lies, the sync where it began."""
-    data_loading: Us
+    data_loading: Us | None
     """The host was inside a `DataLoader` annotation."""
-    copy: Us
+    copy: Us | None
     """A thread that launches work was inside a synchronous copy, or one of memory that is not
     pinned, while the device had nothing to do (its copy had not begun)."""
-    allocator: Us
+    allocator: Us | None
     """A thread that launches work was inside a call that allocates or frees memory (see
     `kernel_loading`)."""
-    kernel_loading: Us
+    kernel_loading: Us | None
     """A thread that launches work was loading the code of kernels, as one of these shows. (1) A
     call that loads modules. (2) The first launch of a kernel in the trace, over 20 times the median
     of the call's later ones until the kernel began, without a wait, copy or allocation in it. (3)
@@ -45,22 +47,22 @@ class Idle(Struct, frozen=True):
     over 50 us that asks about a kernel (`cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
     `cudaOccupancyMaxActiveBlocksPerMultiprocessor` and the like). (8) Other rows in which the
     driver does."""
-    launch: Us
+    launch: Us | None
     """The next work was launched too late: its launch began after the gap did (less the launch
     latency), or the launching call of a kernel was still open then. The host had other things to
     do. The time ends with the launching call, or one launch latency after it began if that is
     later; a start up to one more latency later is part of it. Before the launch of a device's first
     work the launching thread was in anything recorded, and the device then started that work at
     once."""
-    communication: Us
+    communication: Us | None
     """The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been
     launched by then and was a collective's copy; or it had been launched in time and the work
     before was one. Kernels of collectives (NCCL) wait for other ranks as they run, not before: that
     time is busy. What is launched after a collective's end waits for no other rank."""
-    profiler: Us
+    profiler: Us | None
     """The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the
     driver (loading of modules, a full command buffer) are not the profiler's."""
-    device: Us
+    device: Us | None
     """The next work had been launched by then, or before the trace began: the device idled although
     work was queued, or for something the trace does not show."""
     unknown: Us
@@ -150,7 +152,7 @@ class Step(Struct, frozen=True):
     """Time in which the training thread waited for a collective that the host runs (gloo, MPI,
     UCC): from its last row to the collective's end, where it goes on soon after and is in no
     operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for
-    collectives of a device are syncs."""
+    collectives of a device are syncs. Null as `data_us`."""
     left_out_us: Us = 0.0
     """Time at the ends of the host row that is the recording's, and in no figure of the step: up to
     the end of a synchronize that waits for work from before the recording, as a device event
@@ -200,15 +202,15 @@ class Totals(Struct, frozen=True):
     """The part of it that is known to have run on tensor cores."""
     tensor_core_unknown_us: Us | None = None
     """The part of it that may have run on tensor cores: unknown from names."""
-    profiler_sync_count: Count = 0
-    """The profiler's own syncs among `sync_count`, as it starts or stops; 0 where that is null."""
-    profiler_sync_us: Us = 0.0
+    profiler_sync_count: Count | None = 0
+    """The profiler's own syncs among `sync_count`, as it starts or stops; null where that is."""
+    profiler_sync_us: Us | None = 0.0
     """Sum of their durations."""
     sync_waited_us: Us | None = 0.0
     """The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null
-    where no device events were recorded."""
+    where no device events were recorded, and as `sync_count`."""
     sync_transfer_us: Us | None = 0.0
-    """The part of it in which their own copies ran. Null where no device events were recorded."""
+    """The part of it in which their own copies ran. Null as `sync_waited_us`."""
     forward_compute_us: Us | None = None
     """`forward_device_us` without communication."""
     unplaced_graph_us: Us | None = None
@@ -219,8 +221,8 @@ class Totals(Struct, frozen=True):
         """Number and sum of the syncs without the profiler's own; None where they are unknown."""
         if self.sync_count is None or self.sync_blocked_us is None:
             return None
-        count = self.sync_count - self.profiler_sync_count
-        return count, self.sync_blocked_us - self.profiler_sync_us
+        count = self.sync_count - (self.profiler_sync_count or 0)
+        return count, self.sync_blocked_us - (self.profiler_sync_us or 0.0)
 
 
 class PerStep(Struct, frozen=True, kw_only=True):
@@ -291,7 +293,10 @@ class PerStep(Struct, frozen=True, kw_only=True):
 
 
 class Breakdown(Struct, frozen=True):
-    """One step with its device work, by torch_tb_profiler's categories, which sum to it."""
+    """One step with its device work, by torch_tb_profiler's categories, which sum to it.
+
+    What was not recorded is in none of them: without rows of the host, its time is in `other_us`.
+    """
 
     id: int
     """As `step_id`."""

@@ -46,8 +46,8 @@ def report_of(
 def assert_sums(data: ReportData) -> None:
     """The invariants of the report, exact to rounding of the microseconds."""
     modules, coverage = data.modules, data.coverage
-    host = sum(m.backward.self_host_us or 0 for m in modules) + coverage.unattributed_host_us
-    assert host == pytest.approx(coverage.backward_host_us, abs=1e-6)
+    host = sum(m.backward.self_host_us or 0 for m in modules) + (coverage.unattributed_host_us or 0)
+    assert host == pytest.approx(coverage.backward_host_us or 0, abs=1e-6)
     if coverage.backward_device_us is not None:
         device = sum(m.backward.self_device_us or 0 for m in modules)
         total = device + (coverage.unattributed_us or 0)

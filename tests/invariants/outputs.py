@@ -30,7 +30,7 @@ def limits_are_on_the_figures_of_the_report(case: Case) -> None:
     try:
         totals = data.totals
         value = checks.sync_us(data, NO_LIMIT).value
-        assert value == near((totals.sync_blocked_us or 0.0) - totals.profiler_sync_us)
+        assert value == near((totals.sync_blocked_us or 0.0) - (totals.profiler_sync_us or 0.0))
         idle = checks.idle_percent(counted, NO_LIMIT).value / 100
         whole = len(data.trace.devices) * (means.duration_us or 0.0)
         assert idle * whole == near(means.device_idle_us)

@@ -33,8 +33,8 @@ def at_most(value: float) -> float:
 def backward_host_time_is_that_of_modules_and_of_nodes(case: Case) -> None:
     coverage = case.data.coverage
     modules = sum(m.backward.self_host_us or 0.0 for m in case.data.modules)
-    assert modules + coverage.unattributed_host_us == near(coverage.backward_host_us)
-    assert sum(n.host_us for n in case.data.nodes) == near(coverage.backward_host_us)
+    assert modules + (coverage.unattributed_host_us or 0) == near(coverage.backward_host_us or 0)
+    assert sum(n.host_us for n in case.data.nodes) == near(coverage.backward_host_us or 0)
 
 
 @invariant()
@@ -56,7 +56,7 @@ def evidence_and_reasons_cover_the_backward(case: Case) -> None:
     coverage = case.data.coverage
     if coverage.backward_device_us is not None:
         known = sum(coverage.by_evidence.values())
-        measured = coverage.backward_device_us or coverage.backward_host_us
+        measured = coverage.backward_device_us or coverage.backward_host_us or 0
         assert known + sum(coverage.unattributed_by_reason.values()) == near(measured)
 
 
@@ -87,7 +87,7 @@ def phases_of_a_step_sum_to_it_and_causes_to_its_idle_time(case: Case) -> None:
         assert sum(phases) == near(step.duration_us), step.name
         assert (step.idle is None) == (step.device_idle_us is None)
         if step.idle is not None:
-            causes = msgspec.structs.astuple(step.idle)
+            causes = [part or 0.0 for part in msgspec.structs.astuple(step.idle)]
             assert min(causes) >= 0
             assert sum(causes) == near(step.device_idle_us), step.name
 
@@ -194,7 +194,9 @@ def times_and_shares_of_devices_are_within_their_bounds(case: Case) -> None:
         assert device.busy_us <= at_most(device.span_us)
         assert device.busy_us == near(data.totals.device_busy_us[device.device])
         assert device.tensor_core_us <= at_most(device.kernel_us)
-        assert device.tensor_core_eligible_us <= at_most(device.kernel_us)
+        eligible = device.tensor_core_eligible_us
+        if eligible is not None:
+            assert device.tensor_core_us <= at_most(eligible) <= at_most(device.kernel_us)
         shares = (device.utilization or 0.0, device.sm_efficiency or 0.0)
         assert all(0 <= share <= 1 for share in shares)
         assert 0 <= (device.occupancy_pct or 0.0) <= 100

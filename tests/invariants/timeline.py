@@ -201,7 +201,7 @@ def _assert_step(sums: WindowStatistics, step: Step) -> None:
     assert step.idle is not None
     for cause in sums.devices[0].idle_by_cause:
         idle = sum(device.idle_by_cause[cause] for device in sums.devices)
-        assert idle == exactly(getattr(step.idle, cause)), (step.name, cause)
+        assert idle == exactly(getattr(step.idle, cause) or 0.0), (step.name, cause)
 
 
 @invariant()

@@ -73,8 +73,8 @@ def test_the_times_sum_up(data: ReportData) -> None:
     assert {path for path, time in own.items() if time} == {
         p for p, row in MODULES.items() if row[2]
     }
-    total = sum(own.values()) + coverage.unattributed_host_us
-    assert total == pytest.approx(coverage.backward_host_us, abs=1e-6)
+    total = sum(own.values()) + (coverage.unattributed_host_us or 0)
+    assert total == pytest.approx(coverage.backward_host_us or 0, abs=1e-6)
     assert set(coverage.by_evidence) == {"sequence", "mark"}
     assert set(coverage.unattributed_by_reason) == {"not made in a module"}
     root = data.modules[0]

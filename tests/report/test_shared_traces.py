@@ -54,8 +54,8 @@ def test_reports_of_single_steps_sum_to_the_whole() -> None:
     made = load(shared_traces.shared_trace("hta_a100_nccl_training"))
     whole = build_report(made).data
     parts = [build_report(made, [step.name]).data for step in whole.steps]
-    host = sum(part.coverage.backward_host_us for part in parts)
-    assert host == pytest.approx(whole.coverage.backward_host_us, abs=1e-3)
+    host = sum(part.coverage.backward_host_us or 0 for part in parts)
+    assert host == pytest.approx(whole.coverage.backward_host_us or 0, abs=1e-3)
     device = sum(part.coverage.backward_device_us or 0.0 for part in parts)
     assert device == pytest.approx(whole.coverage.backward_device_us, abs=1e-3)
 

@@ -302,7 +302,7 @@ export const Coverage = {
   unattributed_us: { unit: "us", text: "The part of it that belongs to no module." },
   backward_host_us: {
     unit: "us",
-    text: "Time of all nodes, each less the evaluations nested in it. Equals the sum over modules of `backward.self_host_us` plus `unattributed_host_us`.",
+    text: "Time of all nodes, each less the evaluations nested in it. Equals the sum over modules of `backward.self_host_us` plus `unattributed_host_us`. Null, as the next, where the trace has no operators, nodes or marks that would show a backward pass.",
   },
   unattributed_host_us: { unit: "us", text: "The part of it that belongs to no module." },
   by_evidence: {
@@ -354,7 +354,7 @@ export const DeviceUse = {
   tensor_core_us: { unit: "us", text: "The part of it on tensor cores, by the kernels' names." },
   tensor_core_eligible_us: {
     unit: "us",
-    text: "The part of it launched by an operator that tensor cores could serve (the list is in `kinds.py`) and that holds no other such operator.",
+    text: "The part of it launched by an operator that tensor cores could serve (the list is in `kinds.py`) and that holds no other such operator, and all of `tensor_core_us`. Where the trace lacks the operator of a kernel (a replayed graph, a launch before the recording), it is eligible only if it ran on them. Null where the trace has no launches by operators.",
   },
   utilization: {
     unit: "fraction",
@@ -869,7 +869,7 @@ export const Module = {
   },
   kernel_loading_us: {
     unit: "us",
-    text: "The part of its host times, and of those of modules below it, that the host spent loading the code of kernels on their first use, as in the idle time of that cause: charged once, to whichever module came first. Null without launches.",
+    text: "The part of its host times, and of those of modules below it, that the host spent loading the code of kernels on their first use, as in the idle time of that cause: charged once, to whichever module came first. Null without launches, and where `sync.count` is null for want of operators.",
   },
   shapes: {
     text: "`Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`.",
@@ -921,7 +921,10 @@ export const ModuleDetail = {
 } as const;
 
 export const ModuleSync = {
-  count: { unit: "count", text: "Syncs. Null as `totals.sync_count`." },
+  count: {
+    unit: "count",
+    text: "Syncs. Null as `totals.sync_count`, and where no operators, annotations or calls of modules were recorded.",
+  },
   blocked_us: { unit: "us", text: "Sum of their durations." },
   device_idle_us: { unit: "us", text: "Device idle time that they caused." },
 } as const;
@@ -1540,7 +1543,7 @@ export const Step = {
   launched_before_us: { unit: "us", text: "Sum of their durations." },
   communication_wait_us: {
     unit: "us",
-    text: "Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs.",
+    text: "Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs. Null as `data_us`.",
   },
   left_out_us: {
     unit: "us",
@@ -1798,16 +1801,16 @@ export const Totals = {
   },
   profiler_sync_count: {
     unit: "count",
-    text: "The profiler's own syncs among `sync_count`, as it starts or stops; 0 where that is null.",
+    text: "The profiler's own syncs among `sync_count`, as it starts or stops; null where that is.",
   },
   profiler_sync_us: { unit: "us", text: "Sum of their durations." },
   sync_waited_us: {
     unit: "us",
-    text: "The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null where no device events were recorded.",
+    text: "The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null where no device events were recorded, and as `sync_count`.",
   },
   sync_transfer_us: {
     unit: "us",
-    text: "The part of it in which their own copies ran. Null where no device events were recorded.",
+    text: "The part of it in which their own copies ran. Null as `sync_waited_us`.",
   },
   forward_compute_us: { unit: "us", text: "`forward_device_us` without communication." },
   unplaced_graph_us: {
@@ -1872,7 +1875,10 @@ export const Verdict = {
     unit: "us",
     text: "A step with collectives alone: their durations, which include waiting for other ranks, and the delays before them. Null without device events or collectives of the host (gloo).",
   },
-  data_us: { unit: "us", text: "A step with the data loader's time on the host alone." },
+  data_us: {
+    unit: "us",
+    text: "A step with the data loader's time on the host alone. Null as `steps[].data_us`.",
+  },
   host_side_us: { unit: "us", text: "A step with the host's own work and data loading." },
   device_side_us: {
     unit: "us",

@@ -74,7 +74,7 @@ export interface Balance {
   wait_us: (number | null)[];
 }
 
-/** One step with its device work, by torch_tb_profiler's categories, which sum to it. */
+/** One step with its device work, by torch_tb_profiler's categories, which sum to it. What was not recorded is in none of them: without rows of the host, its time is in `other_us`. */
 export interface Breakdown {
   /** As `step_id`. */
   id: number;
@@ -357,10 +357,10 @@ export interface Coverage {
   backward_device_us: number | null;
   /** The part of it that belongs to no module. */
   unattributed_us: number | null;
-  /** Time of all nodes, each less the evaluations nested in it. Equals the sum over modules of `backward.self_host_us` plus `unattributed_host_us`. */
-  backward_host_us: number;
+  /** Time of all nodes, each less the evaluations nested in it. Equals the sum over modules of `backward.self_host_us` plus `unattributed_host_us`. Null, as the next, where the trace has no operators, nodes or marks that would show a backward pass. */
+  backward_host_us: number | null;
   /** The part of it that belongs to no module. */
-  unattributed_host_us: number;
+  unattributed_host_us: number | null;
   /** Attributed backward time by evidence. It is device time where there is any, else host time; `measure` says which. */
   by_evidence: Record<string, number>;
   /** "device" or "host". */
@@ -417,8 +417,8 @@ export interface DeviceUse {
   kernel_us: number;
   /** The part of it on tensor cores, by the kernels' names. */
   tensor_core_us: number;
-  /** The part of it launched by an operator that tensor cores could serve (the list is in `kinds.py`) and that holds no other such operator. */
-  tensor_core_eligible_us: number;
+  /** The part of it launched by an operator that tensor cores could serve (the list is in `kinds.py`) and that holds no other such operator, and all of `tensor_core_us`. Where the trace lacks the operator of a kernel (a replayed graph, a launch before the recording), it is eligible only if it ran on them. Null where the trace has no launches by operators. */
+  tensor_core_eligible_us: number | null;
   /** Share of the selected steps as in `breakdown` (from the first one's start to the last one's end) in which any kernel ran. Copies do not count. */
   utilization: number | null;
   /** Mean over the same time of the sum of `blocks per SM` of the kernels that run, of which at most one counts; null where these arguments are not in the trace (AMD, torch's second exporter). */
@@ -758,26 +758,26 @@ export interface HistoryPoints {
   backward: Record<string, (number | null)[]>;
 }
 
-/** Idle time of the devices by cause. The parts sum to `device_idle_us`, to the nanosecond. A moment of idle time has the first of these causes that holds. */
+/** Idle time of the devices by cause. The parts sum to `device_idle_us`, to the nanosecond. A moment of idle time has the first of these causes that holds. A cause is null where the trace has no rows of the host that would show it (calls of the device's runtime, operators, annotations): the time is in `unknown` then. */
 export interface Idle {
   /** The host was in a sync, or after one, as in `syncs[].device_idle_us`. After a sync only where none of `data_loading`, `copy`, `allocator` and `profiler` holds. The sum over syncs equals the sum over steps, but for syncs before, after or across steps: the part is counted where the idle time lies, the sync where it began. */
-  sync: number;
+  sync: number | null;
   /** The host was inside a `DataLoader` annotation. */
-  data_loading: number;
+  data_loading: number | null;
   /** A thread that launches work was inside a synchronous copy, or one of memory that is not pinned, while the device had nothing to do (its copy had not begun). */
-  copy: number;
+  copy: number | null;
   /** A thread that launches work was inside a call that allocates or frees memory (see `kernel_loading`). */
-  allocator: number;
+  allocator: number | null;
   /** A thread that launches work was loading the code of kernels, as one of these shows. (1) A call that loads modules. (2) The first launch of a kernel in the trace, over 20 times the median of the call's later ones until the kernel began, without a wait, copy or allocation in it. (3) An operator in which a library (cuBLAS, cuDNN, MIOpen) starts, until it launches its first kernel: the first of its name that launches any, over 20 times later than the median of the others (of all others where none has its name). In it is `hipInit`, or `cudaFree` next to a call for properties of the device, or as the first call and before `cudaMalloc` where the operator is mostly in no call. Calls that allocate in it are `allocator`. (4) Such a `cudaFree` elsewhere, over 20 times the median of other calls that allocate or free; as the trace's first call, before all device work, over 100 times the longest of these. (5) A scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles. (6) A call that launches nothing, for more than half of which the driver recorded that it loads. (7) A call of over 50 us that asks about a kernel (`cudaFuncGetAttributes`, `cudaFuncSetAttribute`, `cudaOccupancyMaxActiveBlocksPerMultiprocessor` and the like). (8) Other rows in which the driver does. */
-  kernel_loading: number;
+  kernel_loading: number | null;
   /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once. */
-  launch: number;
+  launch: number | null;
   /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched by then and was a collective's copy; or it had been launched in time and the work before was one. Kernels of collectives (NCCL) wait for other ranks as they run, not before: that time is busy. What is launched after a collective's end waits for no other rank. */
-  communication: number;
+  communication: number | null;
   /** The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the driver (loading of modules, a full command buffer) are not the profiler's. */
-  profiler: number;
+  profiler: number | null;
   /** The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
-  device: number;
+  device: number | null;
   /** Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace; whatever else holds, from a launch whose work is not in the trace to the first work launched later. */
   unknown: number;
 }
@@ -1130,7 +1130,7 @@ export interface Module {
   backward_ratio: number | null;
   /** Mean of the kernels' `est. achieved occupancy %` (the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where it is not in the trace (AMD, torch's second exporter). */
   occupancy_pct: number | null;
-  /** The part of its host times, and of those of modules below it, that the host spent loading the code of kernels on their first use, as in the idle time of that cause: charged once, to whichever module came first. Null without launches. */
+  /** The part of its host times, and of those of modules below it, that the host spent loading the code of kernels on their first use, as in the idle time of that cause: charged once, to whichever module came first. Null without launches, and where `sync.count` is null for want of operators. */
   kernel_loading_us: number | null;
   /** `Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`. */
   shapes: InputShapes[];
@@ -1189,7 +1189,7 @@ export interface ModuleDetail {
 
 /** Syncs inside a module or the modules below it, without the profiler's own. */
 export interface ModuleSync {
-  /** Syncs. Null as `totals.sync_count`. */
+  /** Syncs. Null as `totals.sync_count`, and where no operators, annotations or calls of modules were recorded. */
   count: number | null;
   /** Sum of their durations. */
   blocked_us: number | null;
@@ -1949,7 +1949,7 @@ export interface Step {
   launched_before_count: number | null;
   /** Sum of their durations. */
   launched_before_us: number | null;
-  /** Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs. */
+  /** Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs. Null as `data_us`. */
   communication_wait_us: number | null;
   /** Time at the ends of the host row that is the recording's, and in no figure of the step: up to the end of a synchronize that waits for work from before the recording, as a device event without a launch shows, or as it is of the whole device, took most of the row, and ended before the first launch; from the profiler's own as it stops; and, without Python stacks, after the last row of the last step, if nothing is recorded there for ten times as long as at the end of any other step, and 1 ms longer. */
   left_out_us: number;
@@ -2238,13 +2238,13 @@ export interface Totals {
   tensor_core_us: number | null;
   /** The part of it that may have run on tensor cores: unknown from names. */
   tensor_core_unknown_us: number | null;
-  /** The profiler's own syncs among `sync_count`, as it starts or stops; 0 where that is null. */
-  profiler_sync_count: number;
+  /** The profiler's own syncs among `sync_count`, as it starts or stops; null where that is. */
+  profiler_sync_count: number | null;
   /** Sum of their durations. */
-  profiler_sync_us: number;
-  /** The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null where no device events were recorded. */
+  profiler_sync_us: number | null;
+  /** The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null where no device events were recorded, and as `sync_count`. */
   sync_waited_us: number | null;
-  /** The part of it in which their own copies ran. Null where no device events were recorded. */
+  /** The part of it in which their own copies ran. Null as `sync_waited_us`. */
   sync_transfer_us: number | null;
   /** `forward_device_us` without communication. */
   forward_compute_us: number | null;
@@ -2321,7 +2321,7 @@ export interface Verdict {
   device_us: number | null;
   /** A step with collectives alone: their durations, which include waiting for other ranks, and the delays before them. Null without device events or collectives of the host (gloo). */
   communication_us: number | null;
-  /** A step with the data loader's time on the host alone. */
+  /** A step with the data loader's time on the host alone. Null as `steps[].data_us`. */
   data_us: number | null;
   /** A step with the host's own work and data loading. */
   host_side_us: number | null;

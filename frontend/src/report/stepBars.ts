@@ -68,7 +68,7 @@ function deviceParts(step: Step, devices: number): Part<DevicePart>[] | null {
   const { device_busy_us: busy, device_idle_us: whole, idle } = step;
   if (busy === null) return null;
   const idleOf = (key: keyof Idle): number =>
-    idle === null ? (key === "unknown" ? (whole ?? 0) : 0) : idle[key];
+    idle === null ? (key === "unknown" ? (whole ?? 0) : 0) : (idle[key] ?? 0);
   return DEVICE_PARTS.map((key) => ({
     key,
     us: (key === "busy" ? busy : idleOf(key)) / devices,

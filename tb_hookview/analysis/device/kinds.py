@@ -359,7 +359,11 @@ def _launchers(host: HostRows, device_events: DeviceEvents) -> TreeRow:
 def tensor_core_eligible(
     host: HostRows, device_events: DeviceEvents, kinds: DeviceEventKinds
 ) -> Bool:
-    """Device events that an innermost eligible operator launched itself, shape (d,)."""
+    """Device events that an innermost eligible operator launched itself, shape (d,).
+
+    Those that run on tensor cores are eligible whatever launched them: the operators of replayed
+    graphs and of launches before the trace are not in it.
+    """
     eligible = eligible_operators(host, device_events, kinds)
     outer = np.zeros(len(host), bool)
     row = np.flatnonzero(eligible)
@@ -368,7 +372,8 @@ def tensor_core_eligible(
         row = row[(row >= 0) & ~lookup(outer, row).astype(bool)]
         outer[row] = True
     innermost = (eligible & ~outer).astype(np.int64)
-    return np.asarray(lookup(innermost, _launchers(host, device_events)) > 0)
+    launched = lookup(innermost, _launchers(host, device_events)) > 0
+    return np.asarray(launched | (kinds.tensor_core == 1))
 
 
 # Use of a device by its kernels: torch_tb_profiler's utilization, efficiency, occupancy.

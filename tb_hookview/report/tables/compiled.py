@@ -37,9 +37,10 @@ def compiled_faults(analysis: Analysis) -> tuple[Fault, ...]:
     if manifest.compiled and not _placed(analysis):
         return counted("compiled-after-wrap", 1)
     if not (analysis.module_calls.module >= 0).any() and not _placed(analysis):
-        # A warning of replayed graphs gives the reason.
+        # A warning of replayed graphs, or of a device without its host, gives the reason.
+        of_device = len(analysis.device_events) > 0 and not analysis.launches_known
         in_graphs = analysis.replayed_graphs.unplaced.any()
-        return () if in_graphs else counted(_why_without_calls(analysis), 1)
+        return () if of_device or in_graphs else counted(_why_without_calls(analysis), 1)
     return (*_unknown(analysis), *_not_placed(analysis))
 
 

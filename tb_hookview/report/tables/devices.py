@@ -110,7 +110,9 @@ def _row(
         **{f"{name}_us": to_us(time) for name, time in use._asdict().items()},
         kernel_us=_sum(analysis, mine & kernels),
         tensor_core_us=_sum(analysis, mine & kernels & (analysis.kinds.tensor_core == 1)),
-        tensor_core_eligible_us=_sum(analysis, mine & kernels & eligible),
+        tensor_core_eligible_us=_sum(analysis, mine & kernels & eligible)
+        if analysis.launches_known
+        else None,
         utilization=utilization(start, end, window),
         sm_efficiency=sm_efficiency(start, end, columns.blocks_per_sm[event], window),
         occupancy_pct=occupancy(start, end, columns.occupancy[event], window),

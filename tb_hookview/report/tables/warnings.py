@@ -129,9 +129,10 @@ def _sums(data: ReportData) -> Iterator[tuple[str, int]]:
         "totals.sync_blocked_us",
         not _equal(totals.sync_blocked_us or 0.0, sum(sync.duration_us for sync in data.syncs)),
     )
-    modules = sum(module.backward.self_host_us or 0.0 for module in data.modules)
-    host = modules + coverage.unattributed_host_us
-    yield "coverage.backward_host_us", not _equal(coverage.backward_host_us, host)
+    if coverage.backward_host_us is not None:
+        modules = sum(module.backward.self_host_us or 0.0 for module in data.modules)
+        host = modules + (coverage.unattributed_host_us or 0.0)
+        yield "coverage.backward_host_us", not _equal(coverage.backward_host_us, host)
     if coverage.backward_device_us is not None:
         modules = sum(module.backward.self_device_us or 0.0 for module in data.modules)
         device = modules + (coverage.unattributed_us or 0.0)
@@ -145,7 +146,7 @@ def _phases(step: Any) -> float:
 
 
 def _total(row: Any) -> float:
-    return float(sum(getattr(row, name) for name in row.__struct_fields__))
+    return float(sum(getattr(row, name) or 0.0 for name in row.__struct_fields__))
 
 
 def _equal(one: float, other: float) -> bool:

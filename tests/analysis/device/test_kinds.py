@@ -46,7 +46,15 @@ KNOWN = {
     "fmha_cutlassF_f32_aligned_64x64_rf_sm70(PyTorchMemEffAttention::AttentionKernel)": ("attention", False),
     "fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausalP16VarSeqQ128Kv128PersistentContext": ("attention", True),
     "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128_4x1x1": ("attention", True),
+    "void cusparse::csrmv_v3_kernel<false, int, int, double, double, double, double, void>(cusparse::KernelCoeffs<double>)": ("matrix", False),
+    "void convert_CooToCsr_kernel<0>(int const*, int, int, int*)": ("indexing", False),
+    "void flip_filter<float, float>(float*, float const*, int, int, int, int)": ("convolution", False),
+    "void cudnn::engines_precompiled::scalePackedTensor_kernel<float, float>(long, float*, float)": ("convolution", False),
+    "void nhwcAddPaddingKernel<__nv_bfloat16, __nv_bfloat16, float, true, (cudnnKernelDataType_t)0>(int)": ("convolution", False),
     # torch's own
+    "void at::native::apply::coalesceValuesKernel<double, double>(long*, long*, double*, double*, long)": ("indexing", False),
+    "void at::native::(anonymous namespace)::krn_partial_segment_offset<long>(long*, long const*)": ("indexing", False),
+    "at::native::amp_update_scale_cuda_kernel(float*, int*, float const*, double, double, int)": ("elementwise", False),
     NATIVE + "CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int)": ("elementwise", False),
     NATIVE + "FillFunctor<float>, at::detail::Array<char*, 1> >(int)": ("set", False),
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLy1EEEEviT0_T1_": ("set", False),
@@ -164,6 +172,19 @@ def test_the_operator_decides_where_the_name_is_unknown(tmp_path: Path) -> None:
     )
     assert kinds_of(made) == ["elementwise", "convolution", "matrix", "other", "other"]
     assert made.kinds.tensor_core.tolist() == [0, -1, 0, -1, -1]
+
+
+def test_a_sparse_product_sorts_its_indices_before_it_multiplies(tmp_path: Path) -> None:
+    """What `_coalesce` launches has names of thrust, and is not the product around it."""
+    picture = """
+        main ops    [aten::addmm                                     ]
+        main ops     [aten::_coalesce     ]
+        main calls    [cudaLaunchKernel corr=1] [cudaLaunchKernel corr=2]
+        gpu  kernel            [thrust corr=1]             [product corr=2]
+        """
+    agent = "void thrust::cuda_cub::core::_kernel_agent<thrust::cuda_cub::__parallel_for::For>"
+    made = analysis_of(tmp_path, picture, {"thrust": agent, "product": "mine"})
+    assert kinds_of(made) == ["indexing", "matrix"]
 
 
 def test_the_call_of_a_generated_kernel_names_what_the_kernel_does_not(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def idle_of(data: ReportData) -> dict[str, float]:
     (step,) = data.steps
     assert step.idle is not None
     parts = msgspec.structs.asdict(step.idle)
-    assert sum(parts.values()) == step.device_idle_us
+    assert sum(part or 0 for part in parts.values()) == step.device_idle_us
     return {name: part for name, part in parts.items() if part}
 
 

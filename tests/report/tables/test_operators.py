@@ -152,3 +152,17 @@ def test_only_the_innermost_operator_for_tensor_cores_makes_its_kernels_eligible
         False,
     ]
     assert np.array_equal(made.kinds.tensor_core == 1, [False] * 3)
+
+
+def test_kernels_on_tensor_cores_are_eligible_without_their_operators(tmp_path: Path) -> None:
+    """Those of a replayed graph; the other kernel of the graph may be of any operator."""
+    picture = """
+        main ops    [aten::mm        ]
+        main calls     [launch corr=1]     [cudaGraphLaunch corr=2]
+        gpu  kernel            [g corr=1 ]                  [g corr=2 ][k corr=2   ]
+        """
+    events = grid.events(picture, {"g": "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_tn"})
+    made = load(grid.write(tmp_path / "t.json", events))
+    assert np.array_equal(made.kinds.tensor_core == 1, [True, True, False])
+    found = tensor_core_eligible(made.host, made.device_events, made.kinds)
+    assert found.tolist() == [True, True, False]

@@ -161,7 +161,7 @@ function cellsOf({
         : NOTHING,
     host:
       chosen.quantity === "backward"
-        ? duration(report.coverage.unattributed_host_us / by)
+        ? duration(over(report.coverage.unattributed_host_us, by))
         : NOTHING,
     blocked:
       syncs.length === 0 ? (

@@ -99,7 +99,7 @@ export function nothingOf(report: ReportData, what: Plain | typeof SYNCS): strin
   }
   if (what === SYNCS) {
     if (totals.sync_count === null) return "syncs unknown in this trace";
-    return totals.sync_count > totals.profiler_sync_count ? null : "no syncs here";
+    return totals.sync_count > (totals.profiler_sync_count ?? 0) ? null : "no syncs here";
   }
   if (what === "communication") {
     if ((totals.communication_device_us ?? 0) > 0) return null;
