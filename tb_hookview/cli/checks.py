@@ -306,9 +306,13 @@ def stragglers(run: schema.Run, limit: float) -> Outcome:
     """Number of ranks that are late in most steps, each with those before it fixed.
 
     Raises:
-        UsageError: nothing was matched, or a trace cannot be read.
+        UsageError: nothing was matched, a trace cannot be read, or there are too few steps to say
+            whether one more rank is a straggler.
     """
     _need_all(run)
+    if run.suspect is not None and len(run.stragglers) <= limit < len(run.stragglers) + 1:
+        suspect = f"rank {run.suspect} may be a straggler, in too few steps to rule out chance"
+        raise UsageError(f"{run.path}: {suspect}")
     return _outcome_of_run(run, "stragglers", len(run.stragglers), limit, "")
 
 

@@ -169,7 +169,7 @@ def _findings(found: Comparison, most: int) -> list[str]:
     lines = [
         f"{word}: {row.title} ({row.base_where or row.other_where})"
         f"{_cost(row, ' per step' if _marked(found) else '')}"
-        for word, rows in (("finding gone", gone), ("new finding", new))
+        for word, rows in (("no longer found", gone), ("new finding", new))
         for row in rows[:most]
     ]
     left = len(gone) + len(new) - len(lines)

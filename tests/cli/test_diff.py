@@ -100,7 +100,7 @@ def test_the_text_names_noise_memory_and_findings_that_came_or_went() -> None:
     assert "3.09 ms (3.13 ms; 2.97 ms to 3.16 ms)" in step
     assert step.rstrip().endswith("within noise")
     assert "cpu allocated  1.66 MB  3.06 MB  +1.40 MB" in done.stdout
-    assert "finding gone: Memory in use grows from step to step" in done.stdout
+    assert "no longer found: Memory in use grows from step to step" in done.stdout
     back = call("diff", cpu / "memory_growth.mean", cpu / "memory_growth.whole").stdout
     assert "new finding: Memory in use grows from step to step" in back
     assert "-1.40 MB" in back

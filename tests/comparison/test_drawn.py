@@ -81,7 +81,7 @@ def test_a_finding_that_happens_once_is_no_cost_per_step(tmp_path: Path) -> None
         if isinstance(part, Lines)
         for line in part.texts
     ]
-    (gone,) = (line for line in lines if line.startswith("finding gone: Kernels are loaded"))
+    (gone,) = (line for line in lines if line.startswith("no longer found: Kernels are loaded"))
     assert gone.endswith(", cost 45.0 us once")
 
 

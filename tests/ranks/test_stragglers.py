@@ -13,6 +13,8 @@ import pytest
 from ranks.programs import Program, Step, played, write
 from ranks.test_run import analyzed
 
+from tb_hookview.cli.checks import stragglers
+from tb_hookview.errors import UsageError
 from tb_hookview.ranks.document import verdict_sentence
 from tb_hookview.ranks.lateness import is_consistent, latest
 
@@ -176,6 +178,9 @@ def test_steps_that_are_too_few_are_said_to_be_with_the_rank_they_suspect(
     assert verdict_sentence(two).startswith("Rank 1 may be a straggler, in too few steps to rule ")
     assert [row.rank for row in many.stragglers] == [1]
     assert (two.suspect, many.suspect) == (1, None)
+    with pytest.raises(UsageError, match="rank 1 may be a straggler"):
+        stragglers(two, 0)
+    assert (stragglers(two, 1).holds, stragglers(many, 0).holds) == (True, False)
     assert not [text for text in many.warnings if text.startswith("the others waited")]
 
 

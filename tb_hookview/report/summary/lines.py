@@ -146,6 +146,10 @@ def _syncs(report: ReportData) -> str:
     )
     if totals.profiler_sync_count:
         text += f" (profiler's own excluded: {format_us(totals.profiler_sync_us)})"
+    full = [step.queue_full_us or 0.0 for step in report.steps if step.counts]
+    if any(full):
+        mean = format_us(sum(full) / len(full))
+        text += f"; launches waited {mean} {format_per(means.marked)} for a full queue"
     return text
 
 

@@ -12,6 +12,7 @@ import pytest
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
+from tb_hookview.report.summary.lines import detail_lines
 from tb_hookview.schema import Idle, ReportData
 
 NAMES = {
@@ -399,6 +400,8 @@ def test_launches_onto_a_full_queue(tmp_path: Path, slow: int, last: int, expect
     data = build_report(load(grid.write(tmp_path / "t.json", full_queue(slow, last)))).data
     assert data.totals.queue_full_count == expected
     assert data.totals.queue_full_us == data.steps[0].queue_full_us == expected * slow
+    waited = [line for line in detail_lines(data) if "for a full queue" in line]
+    assert len(waited) == (expected > 0)
     assert data.totals.sync_count == 0
 
 
