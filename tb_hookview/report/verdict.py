@@ -291,8 +291,8 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
     if shorter:
         when = format_per(marked)
         off = abs(replayed - (found.step_us or 0.0)) > _OFF * replayed
-        recorded = f" (replayed; {format_us(found.step_us)} recorded)" if off else ""
-        figures = f"{format_us(step)} {when} instead of {format_us(replayed)}{recorded}"
+        with_it = f" than in a replay with it ({format_us(replayed)})" if off else ""
+        figures = f"{format_us(step)} {when}, {1 - step / replayed:.0%} less{with_it}"
         sentence = f"Without the profiler (estimate): {figures}{bound and f', {bound}'}."
     elif bound:
         sentence = f"Without the profiler (estimate): {bound}."
