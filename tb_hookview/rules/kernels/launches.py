@@ -264,6 +264,8 @@ POINTWISE_UNFUSED = Rule(
 
 _BY_DESIGN = ("matrix", "convolution", "attention", "communication")
 """Kinds whose kernels run with few blocks for good reasons."""
+_BY_CHANNEL = "_1C11_"
+"""In names of cuDNN's batch norms that have one block per channel, whatever the batch."""
 _OCCUPANCY = 25.0
 _LONG_NS = 20_000
 _SHARE_SMALL_GRID_LOW_OCCUPANCY = 0.2
@@ -277,6 +279,7 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
     blocks, occupancy = events.blocks_per_sm[work.event], events.occupancy[work.event]
     counted = context.device_events.counted & (events.kind[work.event] == EventCategory.KERNEL)
     aside = counted & context.device_events.of_kinds(*_BY_DESIGN)
+    aside |= counted & context.device_events.containing(_BY_CHANNEL)
     counted &= ~aside
     few = counted & (blocks < 1)
     thin = counted & ~few & (occupancy < _OCCUPANCY) & (work.duration > _LONG_NS)
@@ -304,7 +307,9 @@ def _aside(kernels: Bool) -> str:
     if not kernels.any():
         return ""
     number = format_count(int(np.count_nonzero(kernels)), "kernel")
-    return f"; {number} of products, convolutions, attention or collectives not counted"
+    return (
+        f"; {number} of products, convolutions, attention, batch norms or collectives not counted"
+    )
 
 
 def _with_time(context: Context, wanted: Bool) -> tuple[DeviceEventIndex, Nanoseconds]:
@@ -332,8 +337,9 @@ SMALL_GRID_LOW_OCCUPANCY = Rule(
     title="Kernels fill only part of the device",
     description="Kernels with less than one block for each multiprocessor, or longer than 20 us "
     "with an estimated occupancy below 25%, in more than 20% of device work; matrix products, "
-    "convolutions, attention and communication do not count, nor do traces of up to ten device "
-    "events. The cost is that part of their time in which multiprocessors have no block.",
+    "convolutions, attention, communication and batch norms of one block per channel do not count, "
+    "nor do traces of up to ten device events. The cost is that part of their time in which "
+    "multiprocessors have no block.",
     fix="Use a larger batch, pack sequences, merge parallel branches, or run small independent "
     "operators on several streams.",
     reference="torch_tb_profiler, GPU metrics; NVIDIA, Matrix Multiplication Background",

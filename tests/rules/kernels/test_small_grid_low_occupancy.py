@@ -55,6 +55,10 @@ def test_a_low_occupancy_is_reported_without_a_cost(tmp_path: Path) -> None:
         pytest.param(kernels("ampere_sgemm_64x64", blocks_per_SM=0.1), id="products"),
         pytest.param(kernels(blocks_per_SM=0.1, count=10), id="a snippet"),
         pytest.param(
+            kernels("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>", blocks_per_SM=0.6),
+            id="a block for each channel",
+        ),
+        pytest.param(
             [
                 *kernels(blocks_per_SM=0.1),
                 *operators([("aten::mul", POOL)], start=9000, kernel=900),
