@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import asof, unique
+from tb_hookview.arrays.joins import asof, isin, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
-from tb_hookview.arrays.types import Nanoseconds, ThreadIndex, TreeRow
+from tb_hookview.arrays.types import Bool, Nanoseconds, ThreadIndex, TreeRow
+from tb_hookview.trace import EventCategory
 
 
 class BackwardWithin(Struct, frozen=True):
@@ -26,14 +27,18 @@ class BackwardWithin(Struct, frozen=True):
 
 
 def backward_within(analysis: Analysis) -> BackwardWithin:
-    """Find the nodes in calls, or for which the threads of calls wait, less calls in nodes."""
+    """Find the nodes in calls, or for which the threads of calls wait, less calls in nodes.
+
+    A thread waits for nodes of its own operators that another evaluates while it does nothing.
+    """
     tree, nodes, is_call = analysis.call_tree, analysis.nodes, analysis.module_calls.module >= 0
     outer = nodes.row[nodes.around < 0]
     made_on = _made_on(analysis, outer)
     again, around = is_call & (nodes.of_row >= 0), tree.nearest(is_call & (nodes.of_row < 0))
     found = [(np.zeros(0, np.int64),) * 3]
     for thread in unique(tree.thread[is_call & (nodes.of_row < 0)]).tolist():
-        mine = outer[(tree.thread[outer] == thread) | (made_on == thread)]
+        waits = (made_on == thread) & _waits(analysis, thread, outer)
+        mine = outer[(tree.thread[outer] == thread) | waits]
         calls = np.flatnonzero(again & (tree.thread == thread))
         spans = intervals.subtract(
             intervals.of(tree.start[mine], tree.end[mine]),
@@ -45,6 +50,16 @@ def backward_within(analysis: Analysis) -> BackwardWithin:
         end = np.minimum(end, lookup(tree.end, call))
         found.append((call[inside], start[inside], end[inside]))
     return BackwardWithin(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _waits(analysis: Analysis, thread: int, row: TreeRow) -> Bool:
+    """Whether a thread is in no operator or call, and begins nothing, during each of some rows."""
+    tree, kind = analysis.call_tree, analysis.host.kind
+    mine = tree.start[slice(*np.searchsorted(tree.thread, [thread, thread + 1]))]
+    first, last = np.searchsorted(mine, [tree.start[row], tree.end[row]])
+    at = innermost_at(tree, np.full(len(row), thread), tree.start[row])
+    works = isin(lookup(kind, at), [int(EventCategory.OPERATOR), int(EventCategory.RUNTIME)])
+    return np.asarray((first == last) & ~works)
 
 
 def _made_on(analysis: Analysis, row: TreeRow) -> ThreadIndex:

@@ -175,9 +175,10 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     placed forward graphs that hold it. Where these are not seen, 0 (see `forward`)."""
     forward: Work
     """All null where the module's calls are not seen: it was not called, and runs in compiled code
-    that no map places, or the recorder was not to mark it (`include`, `exclude`, `depth`), or none
-    of its root's modules was called though their gradients are marked (or none of any root);
-    the same holds for a module without calls above such a one. What it did is in
+    that no map places, or the recorder was not to mark it (`include`, `exclude`, `depth`), or
+    gradients of its parameters are marked, as where `forward` is called directly or another module
+    uses them, or none of its root's modules was called though gradients of these are marked (or
+    none of any root); the same holds for a module without calls above such a one. What it did is in
     the times of the module around its calls, or of none."""
     backward: Work
     """Where the module's calls are not seen, only a part: gradients that are marked, and modules
@@ -225,7 +226,8 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
 UNSEEN_IN_COMPILED = "compiled code that is not broken down by module runs it"
 UNSEEN = (
     "its calls, or those of a module below, are not in the trace (not marked: include, exclude, "
-    "depth; or run by a copy, another thread, torch.jit, torch.export or a replayed graph)"
+    "depth; run by a copy, another thread, torch.jit, torch.export or a replayed graph; or "
+    "forward() is called directly, or another module uses the parameters)"
 )
 
 

@@ -633,7 +633,7 @@ export interface Finding {
   id: string;
   /** Id of the rule. */
   rule: string;
-  /** By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons. */
+  /** By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost, the mean of several devices: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons. */
   severity: string;
   title: string;
   /** Module and node or operator, as a person reads it. */
@@ -1119,7 +1119,7 @@ export interface Module {
   depth: number;
   /** Calls of the module outside the backward pass; of a module inside a compiled region, calls of placed forward graphs that hold it. Where these are not seen, 0 (see `forward`). */
   calls: number;
-  /** All null where the module's calls are not seen: it was not called, and runs in compiled code that no map places, or the recorder was not to mark it (`include`, `exclude`, `depth`), or none of its root's modules was called though their gradients are marked (or none of any root); the same holds for a module without calls above such a one. What it did is in the times of the module around its calls, or of none. */
+  /** All null where the module's calls are not seen: it was not called, and runs in compiled code that no map places, or the recorder was not to mark it (`include`, `exclude`, `depth`), or gradients of its parameters are marked, as where `forward` is called directly or another module uses them, or none of its root's modules was called though gradients of these are marked (or none of any root); the same holds for a module without calls above such a one. What it did is in the times of the module around its calls, or of none. */
   forward: Work;
   /** Where the module's calls are not seen, only a part: gradients that are marked, and modules below whose calls are seen; null where there is none. */
   backward: Work;

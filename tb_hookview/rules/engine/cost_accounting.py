@@ -251,7 +251,7 @@ def _finding(
     return schema.Finding(
         id=f"{rule.id}:{where}",
         rule=rule.id,
-        severity=_severity(occurrence, cost, context),
+        severity=_severity(occurrence, charge, context),
         once_us=occurrence.once_us,
         title=occurrence.title or rule.title,
         module=path,
@@ -330,10 +330,15 @@ def _advice(rule: Rule) -> schema.Advice:
     return schema.Advice(id=rule.id, title=rule.title, fix=rule.fix)
 
 
-def _severity(occurrence: Occurrence, cost: float, context: Context) -> str:
-    """What happens once is never more than low: it is in no step but its own."""
-    if occurrence.once_us is not None and cost:
+def _severity(occurrence: Occurrence, charge: Charge, context: Context) -> str:
+    """By the cost, of devices their mean, as each has the whole step.
+
+    What happens once is never more than low: it is in no step but its own.
+    """
+    if occurrence.once_us is not None and _costs(charge):
         return "low"
+    devices = max(len(context.device_events.devices), 1)
+    cost = (charge.idle_us + charge.wasted_us) / devices + charge.host_us
     return severity(cost, context.steps.measured_us)
 
 

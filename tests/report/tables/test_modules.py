@@ -240,12 +240,12 @@ def test_a_profiler_that_starts_and_stops_in_a_module_is_no_time_of_it(
 def test_the_backward_pass_within_an_annotation_is_no_forward(tmp_path: Path, thread: str) -> None:
     """Its thread waits for the engine's, or runs the nodes itself; another one does neither."""
     picture = f"""
-        main  notes [train                                           ]
+        main  notes [train                                                 ]
         main  ops    [aten::mm seq=4]
-        {thread}  ops                 [mm' seq=4 F=1    ] [acc'    ]
-        {thread}  ops                  [aten::mm]
+        {thread}  ops                    [mm' seq=4 F=1    ] [acc'    ]
+        {thread}  ops                     [aten::mm]
         other notes      [acts                          ]
-        other ops          [aten::mm seq=9]                             [mm' seq=9 F=2]
+        other ops          [aten::mm seq=9]                                  [mm' seq=9 F=2]
         """
     traced = grid.events(picture, NAMES)
     long = {event["name"]: event["dur"] for event in reversed(traced)}  # the first of each

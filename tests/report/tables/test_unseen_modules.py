@@ -78,6 +78,27 @@ def test_what_was_to_be_marked_and_was_not_called_took_no_time(tmp_path: Path) -
     assert module(data, "blocks.b").forward.host_us == 0
 
 
+FORWARD_OF_B = """
+    main ops [root                                   ]
+    main ops  [a             ]  [mm seq=2      ]
+    main ops   [mm seq=1   ]
+    main ops                                           [mm' seq=2 F=1 ][acc' ][mm' seq=1 F=1    ]
+    main ops                                                            [owns]
+    """
+
+
+@pytest.mark.parametrize(("owner", "expected"), [("b", ["blocks", "blocks.b"]), ("blocks", [])])
+def test_whose_forward_is_called_directly_is_unknown(
+    tmp_path: Path, owner: str, expected: list[str]
+) -> None:
+    """Its gradients say that it is in use; a list has no forward."""
+    names = {"b": ("blocks.b", "Linear"), "blocks": ("blocks", "ModuleList")}
+    owns = {"owns": markers.encode("gradient", *names[owner], "weight")}
+    data = report_of(tmp_path, FORWARD_OF_B, {**FORWARD, **owns}, **manifest())
+    assert unknown(data) == expected
+    assert module(data, names[owner][0]).backward.self_host_us == 7.0
+
+
 def test_a_list_has_no_calls_to_mark(tmp_path: Path) -> None:
     assert unknown(recorded(tmp_path, ALL, "blocks")) == []
 

@@ -21,6 +21,15 @@ def test_one_process_on_two_devices(tmp_path: Path) -> None:
     assert "2 devices" in finding.evidence
 
 
+def test_severity_is_by_the_mean_of_the_devices(tmp_path: Path) -> None:
+    """12 us of two devices, each of which has the 200 us: 3%."""
+    copies = operators([("aten::copy_", "Memcpy PtoP (Device -> Device)")] * 3)
+    broadcast = {**BROADCAST, "dur": 64}
+    (finding,) = findings(tmp_path, copies, FIRST, SECOND, [FORWARD, broadcast])[RULE]
+    assert finding.cost_us_per_step == pytest.approx(12)
+    assert finding.severity == "medium"
+
+
 def test_without_its_mark(tmp_path: Path) -> None:
     """Older torch marks nothing; then its functions show it."""
     functions = [BROADCAST, row("cpu_op", "Scatter", 1040, 10)]
