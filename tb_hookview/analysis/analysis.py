@@ -495,7 +495,7 @@ def analyze_trace(trace: Trace) -> Analysis:
     timing = LaunchTiming(host, device_events, calls, kinds.kind == COMMUNICATION)
     clocks = clock_errors(host, device_events, calls)
     call_times = divide_calls(timing, clocks.skew)
-    syncs = find_syncs(host, calls, call_times)
+    syncs = find_syncs(host, calls, call_times, device_events.duration)
     launches_known = _launches_known(host, module_calls, device_events)
     launched_at = _activity(host, device_events, known=launches_known)
     steps = find_steps(trace, event_role, bounds, launched_at)

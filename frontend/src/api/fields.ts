@@ -1665,7 +1665,7 @@ export const Sync = {
   },
   transfer_us: {
     unit: "us",
-    text: "The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own. Null where no device events were recorded.",
+    text: "The part of the rest in which the sync's own copy ran, also after its call had returned. What is left is calling, staging, returning: the host's own. Null where no device events were recorded.",
   },
 } as const;
 

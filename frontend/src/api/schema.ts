@@ -2068,7 +2068,7 @@ export interface Sync {
   waited_for: WaitedFor | null;
   /** The part of `duration_us` until the work that was launched before had ended. Null where no device events were recorded. */
   waited_us: number | null;
-  /** The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own. Null where no device events were recorded. */
+  /** The part of the rest in which the sync's own copy ran, also after its call had returned. What is left is calling, staging, returning: the host's own. Null where no device events were recorded. */
   transfer_us: number | null;
 }
 
