@@ -492,13 +492,13 @@ def analyze_trace(trace: Trace) -> Analysis:
     placed = place_device_events(device_events, launched, compiled)
     calls = call_rows(host)
     kinds = device_event_kinds(host, device_events)
-    kernel = trace.events.kind[device_events.event] == EventCategory.KERNEL
-    timing = LaunchTiming(host, device_events, calls, (kinds.kind == COMMUNICATION) & ~kernel)
+    timing = LaunchTiming(host, device_events, calls, kinds.of_peers(trace, device_events))
     clocks = clock_errors(host, device_events, calls)
-    syncs = find_syncs(host, calls, call_times := divide_calls(timing, clocks.skew))
+    call_times = divide_calls(timing, clocks.skew)
+    syncs = find_syncs(host, calls, call_times, device_events.duration)
     launches_known = _launches_known(host, module_calls, device_events)
-    activity = _activity(host, device_events, known=launches_known)
-    steps = find_steps(trace, event_role, bounds, activity)
+    active = _activity(host, device_events, known=launches_known)
+    steps = find_steps(trace, event_role, bounds, active)
     return Analysis(
         host=host,
         bounds=bounds,

@@ -170,8 +170,9 @@ class Sync(Struct, frozen=True):
     """The part of `duration_us` until the work that was launched before had ended. Null where no
     device events were recorded."""
     transfer_us: Us | None = 0.0
-    """The part of the rest in which the sync's own copy ran. What is left is calling, staging,
-    returning: the host's own. Null where no device events were recorded."""
+    """The part of the rest in which the sync's own copy ran, also after its call had returned. What
+    is left is calling, staging, returning: the host's own. Null where no device events were
+    recorded."""
 
 
 def own_syncs(syncs: Iterable[Sync]) -> list[Sync]:

@@ -201,7 +201,8 @@ class DeviceUse(Struct, frozen=True):
     busy_us: Us
     """The part of it in which any work ran."""
     compute_us: Us
-    """Time in which any kernel ran that is not a collective's."""
+    """Time in which any kernel ran that is not a collective's. That of a rank (`hookview ranks`) is
+    a mean per step, and has copies and sets too."""
     communication_us: Us
     """Time in which any kernel of a collective ran."""
     overlapped_us: Us

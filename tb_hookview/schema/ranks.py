@@ -23,8 +23,8 @@ class Rank(Struct, frozen=True, kw_only=True):
     """A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on
     the host's clock where that is null. Null without a measured step, as what follows."""
     compute_us: Us | None
-    """Something ran that is no collective: on a device or, without one, an operator or a compiled
-    graph."""
+    """Something ran that is no collective: on a device (copies and sets too, which the compute time
+    of `devices` leaves out) or, without one, an operator or a compiled graph."""
     communication_us: Us | None
     """A collective ran, waiting for other ranks included. Null, as the next, where the traces of
     several ranks, or of one of several, show no collective at all."""

@@ -32,10 +32,12 @@ def parts_of_a_call_are_its_length(case: Case) -> None:
 def syncs_and_totals_are_sums_over_their_calls(case: Case) -> None:
     times, syncs = case.analysis.call_times, case.analysis.syncs
     chosen = np.flatnonzero(syncs.of_call >= 0)
-    for of_call, of_sync in ((times.waited, syncs.waited), (times.transfer, syncs.transfer)):
-        summed = np.zeros(len(syncs), np.int64)
-        np.add.at(summed, syncs.of_call[chosen], of_call[chosen])
-        assert np.array_equal(summed, of_sync)
+    held = (times.waited + times.transfer, syncs.waited + syncs.transfer)
+    summed = [np.zeros(len(syncs), np.int64) for _ in range(2)]
+    for total, of_call in zip(summed, (held[0], times.waited), strict=True):
+        np.add.at(total, syncs.of_call[chosen], of_call[chosen])
+    assert np.array_equal(summed[0], held[1])
+    assert (syncs.waited <= summed[1]).all()  # the rest of a sync's own copy is its transfer
     assert (syncs.waited + syncs.transfer <= syncs.duration).all()
 
 

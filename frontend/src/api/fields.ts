@@ -347,7 +347,10 @@ export const DeviceUse = {
   id: { text: "As `device`." },
   span_us: { unit: "us", text: "From the first start to the last end of the selected work." },
   busy_us: { unit: "us", text: "The part of it in which any work ran." },
-  compute_us: { unit: "us", text: "Time in which any kernel ran that is not a collective's." },
+  compute_us: {
+    unit: "us",
+    text: "Time in which any kernel ran that is not a collective's. That of a rank (`hookview ranks`) is a mean per step, and has copies and sets too.",
+  },
   communication_us: { unit: "us", text: "Time in which any kernel of a collective ran." },
   overlapped_us: { unit: "us", text: "Time in which both ran." },
   kernel_us: { unit: "us", text: "Sum of the kernels' durations." },
@@ -1167,7 +1170,7 @@ export const Rank = {
   },
   compute_us: {
     unit: "us",
-    text: "Something ran that is no collective: on a device or, without one, an operator or a compiled graph.",
+    text: "Something ran that is no collective: on a device (copies and sets too, which the compute time of `devices` leaves out) or, without one, an operator or a compiled graph.",
   },
   communication_us: {
     unit: "us",
@@ -1665,7 +1668,7 @@ export const Sync = {
   },
   transfer_us: {
     unit: "us",
-    text: "The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own. Null where no device events were recorded.",
+    text: "The part of the rest in which the sync's own copy ran, also after its call had returned. What is left is calling, staging, returning: the host's own. Null where no device events were recorded.",
   },
 } as const;
 

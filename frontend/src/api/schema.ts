@@ -407,7 +407,7 @@ export interface DeviceUse {
   span_us: number;
   /** The part of it in which any work ran. */
   busy_us: number;
-  /** Time in which any kernel ran that is not a collective's. */
+  /** Time in which any kernel ran that is not a collective's. That of a rank (`hookview ranks`) is a mean per step, and has copies and sets too. */
   compute_us: number;
   /** Time in which any kernel of a collective ran. */
   communication_us: number;
@@ -1467,7 +1467,7 @@ export interface Rank {
   steps: number;
   /** A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null. Null without a measured step, as what follows. */
   step_us: number | null;
-  /** Something ran that is no collective: on a device or, without one, an operator or a compiled graph. */
+  /** Something ran that is no collective: on a device (copies and sets too, which the compute time of `devices` leaves out) or, without one, an operator or a compiled graph. */
   compute_us: number | null;
   /** A collective ran, waiting for other ranks included. Null, as the next, where the traces of several ranks, or of one of several, show no collective at all. */
   communication_us: number | null;
@@ -2068,7 +2068,7 @@ export interface Sync {
   waited_for: WaitedFor | null;
   /** The part of `duration_us` until the work that was launched before had ended. Null where no device events were recorded. */
   waited_us: number | null;
-  /** The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own. Null where no device events were recorded. */
+  /** The part of the rest in which the sync's own copy ran, also after its call had returned. What is left is calling, staging, returning: the host's own. Null where no device events were recorded. */
   transfer_us: number | null;
 }
 

@@ -148,6 +148,11 @@ class DeviceEventKinds(Struct, frozen=True):
     unfused: Bool
     """Softmax kernels between two batched products: of kind attention, and no product itself."""
 
+    def of_peers(self, trace: Trace, device_events: DeviceEvents) -> Bool:
+        """As `LaunchTiming.of_peers`."""
+        kernel = trace.events.kind[device_events.event] == EventCategory.KERNEL
+        return np.asarray((self.kind == COMMUNICATION) & ~kernel)
+
 
 class _Rule(Struct, frozen=True):
     """The patterns of one verdict."""

@@ -48,7 +48,7 @@ class Syncs(Struct, frozen=True, dict=True):
     waited: Nanoseconds
     """The part of it for earlier device work."""
     transfer: Nanoseconds
-    """The part of it in which its own copy ran."""
+    """The part of it in which its own copy ran, in the copy's call or in the synchronize after."""
     operator: TreeRow
     """Innermost operator around it, -1 for none."""
     by_profiler: Bool
@@ -75,13 +75,14 @@ class Syncs(Struct, frozen=True, dict=True):
         return intervals.of(self.start[own], self.end[own])
 
 
-def find_syncs(host: HostRows, call: Int, calls: CallTimes) -> Syncs:
+def find_syncs(host: HostRows, call: Int, calls: CallTimes, lasted: Nanoseconds) -> Syncs:
     """Find the host's syncs.
 
     Args:
         host: the host's rows.
         call: `Call` of each row of the call tree.
         calls: how the time of calls divides.
+        lasted: duration of each device event, shape (d,).
     """
     tree, chosen = host.call_tree, _outermost(host, calls)
     row = calls.row[chosen]
@@ -92,9 +93,10 @@ def find_syncs(host: HostRows, call: Int, calls: CallTimes) -> Syncs:
     longer = tree.duration[row[last]] >= tree.duration[row[first]]
     order = np.argsort(start, kind="stable")
     of_call = scatter(chosen, np.repeat(index_of(order, len(order)), last - first + 1), len(calls))
+    rest = _rest_of_copies(calls, chosen, first, lasted)
     waited, transfer = (
-        np.add.reduceat(column[chosen], first) if len(first) else column[:0]
-        for column in (calls.waited, calls.transfer)
+        np.add.reduceat(column, first) if len(first) else column[:0]
+        for column in (calls.waited[chosen] - rest, calls.transfer[chosen] + rest)
     )
     holder, operator = np.where(longer, row[last], row[first])[order], host.operator_around[row]
     operator = operator[first][order]
@@ -132,6 +134,17 @@ def _follows_copy(host: HostRows, call: Int, row: TreeRow) -> Bool:
     unknown = not (host.kind == EventCategory.OPERATOR).any()
     follows &= ((operator[1:] >= 0) | unknown) & (operator[1:] == operator[:-1])
     return np.append(False, follows)[: len(row)]
+
+
+def _rest_of_copies(calls: CallTimes, chosen: Int, first: Int, lasted: Nanoseconds) -> Nanoseconds:
+    """Time of each synchronize in which the copy that it follows in its sync still ran.
+
+    The call of a copy from pageable memory returns before the device has all of it.
+    """
+    own = np.append(-1, calls.copy[chosen][:-1])[: len(chosen)]
+    own[first] = -1
+    mine = (own >= 0) & (calls.ahead[chosen] == own)
+    return np.where(mine, np.minimum(calls.waited[chosen], lookup(lasted, own)), 0)
 
 
 def _blocking_events(calls: CallTimes, chosen: Int, first: Int) -> DeviceEventIndex:

@@ -229,6 +229,25 @@ def test_idle_time_gains_and_syncs_follow_from_one_division(tmp_path: Path) -> N
     assert sync.waited_for.name == "Memcpy DtoH (Device -> Pageable)"
 
 
+def test_a_synchronize_that_waits_for_the_copy_before_it_is_part_of_the_transfer(
+    tmp_path: Path,
+) -> None:
+    """The call of a copy from pageable memory returns before the device has all of it."""
+    analysis = drawn(
+        tmp_path,
+        """
+        main ops   [aten::mm      ][aten::copy_                                          ]
+        main calls [launch corr=1]  [copy corr=2                     ] [wait           ]
+        gpu  kernel [k corr=1 ]
+        gpu  copy                         [P2D corr=2                        ]
+        """,
+    )
+    (sync,) = build_report(analysis).data.syncs
+    assert (sync.waited_us, sync.transfer_us) == (0, 27 + 8)
+    assert sync.waited_for is not None
+    assert sync.waited_for.name == "Memcpy HtoD (Pageable -> Device)"
+
+
 def test_without_device_events_it_is_unknown_how_a_call_divides(tmp_path: Path) -> None:
     analysis = drawn(
         tmp_path,

@@ -51,6 +51,8 @@ KNOWN = {
     "void flip_filter<float, float>(float*, float const*, int, int, int, int)": ("convolution", False),
     "void cudnn::engines_precompiled::scalePackedTensor_kernel<float, float>(long, float*, float)": ("convolution", False),
     "void nhwcAddPaddingKernel<__nv_bfloat16, __nv_bfloat16, float, true, (cudnnKernelDataType_t)0>(int)": ("convolution", False),
+    "void cudnn::cnn::wgrad2d_grouped_direct_kernel<false, true, int, float, float, float, 3, 128, 7>(int)": ("convolution", False),
+    "void cudnn::detail::dgrad2d_alg1_1<float, 0, 6, 6, 5, 4, 4, false, true>(int, int, int)": ("convolution", False),
     # torch's own
     "void at::native::apply::coalesceValuesKernel<double, double>(long*, long*, double*, double*, long)": ("indexing", False),
     "void at::native::(anonymous namespace)::krn_partial_segment_offset<long>(long*, long const*)": ("indexing", False),
