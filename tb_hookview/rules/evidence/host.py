@@ -171,18 +171,21 @@ def operators_in(context: Context, gaps: GapIndex, name: str) -> Counter[str]:
 
 
 def event_after(context: Context, gaps: GapIndex) -> str:
-    """Name of the device events before which most of the time of some gaps lies."""
+    """Phrase of the device events before which most of the time of some gaps lies."""
     table, work = context.analysis.gaps, context.analysis.device_events
-    name = context.analysis.trace.events.name[work.event[table.device_event[gaps]]]
-    names, place = unique_inverse(name.astype(np.int64))
-    most = int(np.bincount(place, table.duration[gaps]).argmax())
-    return format_kernel(context.analysis.trace.strings[int(names[most])])
+    event = lookup(work.event, table.device_event[gaps])
+    names, place = unique_inverse(lookup(context.analysis.trace.events.name, event))
+    most = int(names[np.bincount(place, table.duration[gaps]).argmax()])
+    if most < 0:
+        return "after the last device event"
+    return f"before {format_kernel(context.analysis.trace.strings[most])}"
 
 
 def launches_after(context: Context, gaps: GapIndex) -> TreeRow:
-    """Launch that ended each gap of the cause LAUNCH."""
-    work = context.analysis.device_events
-    return lookup(work.launch, context.analysis.gaps.device_event[gaps])
+    """Launch that ended each gap of the cause LAUNCH; the wait that did after the last event."""
+    event = context.analysis.gaps.device_event[gaps]
+    launch = lookup(context.analysis.device_events.launch, event)
+    return np.where(event < 0, context.analysis.gaps.row[gaps], launch)
 
 
 def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
