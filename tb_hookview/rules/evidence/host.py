@@ -59,25 +59,6 @@ HELD_UP = 10
 """Times as long as the median of its name that an operator takes which something held up."""
 
 
-_PART = 0.1
-"""Part of some time that a quarter of the trace has where it recurs."""
-
-
-def recur(start: Nanoseconds, duration: Nanoseconds, window: Nanoseconds) -> bool:
-    """Whether each quarter of a window has a tenth of some times, unlike those of a set-up.
-
-    Each counts where it starts.
-
-    Args:
-        start: of each, in the window.
-        duration: of each.
-        window: its start and end, shape (2,).
-    """
-    ends = np.linspace(window[0], window[1], 5)
-    each = np.bincount(np.searchsorted(ends[1:-1], start), duration, len(ends) - 1)
-    return bool(0 < _PART * each.sum() <= each.min())
-
-
 _STEPS = 3
 """Fewest measured steps among which what one of them has is no cost of each."""
 

@@ -14,6 +14,7 @@ from tb_hookview.arrays.joins import first_of_each, isin
 from tb_hookview.arrays.types import Bool, GapIndex
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.parts import recur
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.cuda_graphs import RECORD_ONCE, while_recording
 from tb_hookview.rules.evidence.host import (
@@ -25,7 +26,6 @@ from tb_hookview.rules.evidence.host import (
     held_up,
     is_operator,
     operators_in,
-    recur,
     remedy_for,
     uncut,
 )
