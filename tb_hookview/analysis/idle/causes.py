@@ -107,6 +107,12 @@ def find_gaps(
     )
 
 
+def profiler_time(timing: LaunchTiming) -> TimeSet:
+    """Time in which the profiler recorded overhead of its own."""
+    events, rows = timing.host.trace.events, overhead(timing, _NOT_THE_PROFILERS, inside=False)
+    return intervals.of(events.start[rows], events.end[rows])
+
+
 class _Common(NamedTuple):
     """Columns that all devices need, computed once."""
 

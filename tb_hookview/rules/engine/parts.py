@@ -15,6 +15,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.host.activity import activity_events
 from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.idle.causes import profiler_time
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
@@ -339,11 +340,14 @@ class RowContext(NamedRows, frozen=True):
         return found
 
     def host_time(self, wanted: Bool) -> tuple[HostTime, ...]:
-        """Time within some rows, by thread, as far as it lies in measured steps."""
+        """Time within some rows, by thread, as far as it lies in measured steps.
+
+        What the profiler takes meanwhile is not in it.
+        """
         tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
-        thread = tree.thread[rows]
+        thread, others = tree.thread[rows], profiler_time(self.analysis.timing)
         return tuple(
-            HostTime(each, self.steps.cut(tree.time_of(mine)))
+            HostTime(each, intervals.subtract(self.steps.cut(tree.time_of(mine)), others))
             for each in unique(thread).tolist()
             for mine in (rows[thread == each],)
         )
