@@ -66,7 +66,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     several devices: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it
     costs and gains nothing in this trace. A trace that shows no steps counts without its set-up:
     idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does
-    other things, and of 10 ms and more for unknown reasons.
+    other things (but for what each quarter of the trace has a tenth of), and of 10 ms and more for
+    unknown reasons.
     """
     title: str
     where: str

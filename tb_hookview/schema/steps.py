@@ -53,7 +53,8 @@ class Idle(Struct, frozen=True):
     do. The time ends with the launching call, or one launch latency after it began if that is
     later; a start up to one more latency later is part of it. Before the launch of a device's first
     work the launching thread was in anything recorded, and the device then started that work at
-    once."""
+    once. After the last work of the only device the host launched nothing more, up to its last call
+    that waits for the whole device, also the profiler's own: that shows the device idle."""
     communication: Us | None
     """The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been
     launched by then and was a collective's copy; or it had been launched in time and the work
@@ -68,7 +69,8 @@ class Idle(Struct, frozen=True):
     unknown: Us
     """Before the launch of a device's first work, where `launch` does not hold; between the launch
     and a late start of the first work of a device or a stream, as it is not in the trace what
-    was queued before; after its last work; before work whose launch is not in the trace; whatever
+    was queued before; after its last work, where
+    `launch` does not hold; before work whose launch is not in the trace; whatever
     else holds, from a launch whose work is not in the trace to the first work launched later."""
 
 

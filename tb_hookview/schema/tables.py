@@ -187,7 +187,8 @@ class Gap(Struct, frozen=True):
     sync_id: int | None
     """Sync that caused it."""
     event_id: int | None
-    """Call that caused it, or that launched what ended it."""
+    """Call that caused it, or that launched what ended it; of idle time of the host after the last
+    device event, the wait that shows the device idle."""
     ended_by_id: int | None
     """Device event that ended it; None after the last."""
 

@@ -130,11 +130,13 @@ class Timeline(LaneSet):
     def culprit_of_gap(self) -> TreeRow:
         """Host row of the call that caused each gap, -1 for none.
 
-        Where the next device event was launched in time, its launch is not one.
+        Where the next device event was launched in time, its launch is not one, nor is what waits
+        after the last event.
         """
         gaps = self.analysis.gaps
         in_time = gaps.row == lookup(self.analysis.device_events.launch, gaps.device_event)
         in_time &= gaps.cause == Cause.COMMUNICATION
+        in_time |= (gaps.cause == Cause.LAUNCH) & (gaps.device_event < 0)
         return np.where(in_time | (gaps.cause == Cause.DEVICE), -1, gaps.row)
 
 

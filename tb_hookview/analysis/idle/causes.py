@@ -19,7 +19,8 @@ device to go on at once; what is left of such a gap the host spent otherwise. Fr
 which the device could start the event (before the trace began, too), the delay is the device's own;
 of the first event of a device or of a stream it is unknown: a queue runs in order, and what it held
 before is not in the trace. Before the launch of a device's first event the time is the
-host's if the device then started that event at once.
+host's if the device then started that event at once. After its last event it is the host's up to a
+wait for the whole device, which shows that nothing was queued.
 
 From a launch whose device events the profiler lost to the first event that was launched later, the
 device may have been busy: such time is unknown.
@@ -27,6 +28,7 @@ device may have been busy: such time is unknown.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +62,7 @@ _OF_HOST = (
     *(EventCategory.RUNTIME, EventCategory.PYTHON),
 )
 """Events that show what a thread of the host does."""
+_WHOLE_DEVICE = re.compile(r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize")
 _HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_barrier")
 """Prefixes of rows in which the host itself takes part in a collective.
 
@@ -104,6 +107,12 @@ def find_gaps(
     )
 
 
+def profiler_time(timing: LaunchTiming) -> TimeSet:
+    """Time in which the profiler recorded overhead of its own."""
+    events, rows = timing.host.trace.events, overhead(timing, _NOT_THE_PROFILERS, inside=False)
+    return intervals.of(events.start[rows], events.end[rows])
+
+
 class _Common(NamedTuple):
     """Columns that all devices need, computed once."""
 
@@ -112,6 +121,7 @@ class _Common(NamedTuple):
     loading: Claims
     copying: Bool
     collective: Bool
+    waiting: Bool
     lost: TreeRow
 
 
@@ -126,6 +136,7 @@ def _common(timing: LaunchTiming, calls: CallTimes, syncs: Syncs, loads: KernelL
         _with_overhead(timing, Cause.KERNEL_LOADING, during, *loads),
         (timing.call == Call.COPY) | calls.unpinned,
         timing.host.is_named(lambda text: text.startswith(_HOST_COLLECTIVES)),
+        timing.host.is_named(_WHOLE_DEVICE.fullmatch),
         lost_launches(timing.host, timing.device_events),
     )
 
@@ -142,6 +153,7 @@ def _claims(
     during, after = _sync_claims(timing, common.syncs, rows, near)
     delayed, late = _launch_claims(timing, rows, gaps)
     before_first = _before_first(timing, rows)
+    after_last = _after_last(timing, rows, near & common.waiting, common.lost)
     lost = call_tree.start[common.lost[launching[common.lost]]]
     return [
         _lost_claims(timing, rows, lost),
@@ -156,6 +168,7 @@ def _claims(
         _rows(Cause.COMMUNICATION, call_tree, near & common.collective),
         late,
         before_first,
+        after_last,
     ]
 
 
@@ -331,6 +344,22 @@ def _before_first(timing: LaunchTiming, rows: DeviceEventIndex) -> Claims:
     )
     start, end = intervals.of(events.start[before], np.minimum(events.end[before], begun)).T
     return Claims(Cause.LAUNCH, start, end, np.full(len(start), -1, np.int64))
+
+
+def _after_last(
+    timing: LaunchTiming, rows: DeviceEventIndex, waiting: Bool, lost: TreeRow
+) -> Claims:
+    """Time of the host after a device's last event, until it waits for the whole device.
+
+    Such a wait is for one device; and a launch after that event whose own are lost kept it busy.
+    """
+    tree, end = timing.call_tree, int(timing.device_events.end[rows].max())
+    waits = np.flatnonzero(waiting & (tree.start > end))
+    last = timing.launch_start[rows].max()
+    if len(timing.device_events.busy) > 1 or (tree.start[lost] > last).any():
+        waits = waits[:0]
+    waits = waits[np.argsort(tree.start[waits], kind="stable")[-1:]]
+    return Claims(Cause.LAUNCH, np.full(len(waits), end, np.int64), tree.start[waits], waits)
 
 
 def _launched_late(timing: LaunchTiming, row: DeviceEventIndex, gap_start: Nanoseconds) -> Bool:

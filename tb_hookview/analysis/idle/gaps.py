@@ -58,7 +58,8 @@ class Cause(IntEnum):
     KERNEL_LOADING = 4
     """The host was loading the code of a kernel, mostly in its first launch."""
     LAUNCH = 5
-    """The next device event was launched too late: the host had other things to do."""
+    """The next device event was launched too late, or nothing more: the host had other things to
+    do."""
     COMMUNICATION = 6
     """The host was in a collective; or the next device event is one, or was queued behind one."""
     PROFILER = 7
@@ -66,8 +67,8 @@ class Cause(IntEnum):
     DEVICE = 8
     """The next device event had been launched by then: the device's own delay."""
     UNKNOWN = 9
-    """Before the first device event, after the last one, before one of unknown launch, and after a
-    launch whose device events are not in the trace."""
+    """Before the first device event, after the last one, where these are not the host's; before one
+    of unknown launch, and after a launch whose device events are not in the trace."""
 
 
 class Claims(NamedTuple):
@@ -100,7 +101,8 @@ class Gaps(Struct, frozen=True):
     """The call (or loader's annotation) that caused it, -1 for none.
 
     For LAUNCH, DEVICE and COMMUNICATION it is the launch of the device event that ended the gap,
-    and -1 before the launch of a device's first event.
+    -1 before the launch of a device's first event, and the wait that shows a device idle after its
+    last one.
     """
     sync: SyncIndex
     """The sync that caused it, -1 for other causes."""

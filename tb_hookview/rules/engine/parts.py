@@ -13,7 +13,9 @@ from msgspec import Struct
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.events import of_graph
+from tb_hookview.analysis.host.activity import activity_events
 from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.idle.causes import profiler_time
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
@@ -44,6 +46,25 @@ SET_UP_NS = 1_000_000
 _UNKNOWN_SET_UP_NS = 10_000_000
 """That of gaps of unknown cause: before its first launch a host works for a few ms in any step."""
 _SET_UP = [int(Cause.ALLOCATOR), int(Cause.LAUNCH), int(Cause.PROFILER)]
+
+
+_PART = 0.1
+"""Part of some time that a quarter of the trace has where it recurs."""
+
+
+def recur(start: Nanoseconds, duration: Nanoseconds, window: Nanoseconds) -> bool:
+    """Whether each quarter of a window has a tenth of some times, unlike those of a set-up.
+
+    Each counts where it starts.
+
+    Args:
+        start: of each, in the window.
+        duration: of each.
+        window: its start and end, shape (2,).
+    """
+    ends = np.linspace(window[0], window[1], 5)
+    each = np.bincount(np.searchsorted(ends[1:-1], start), duration, len(ends) - 1)
+    return bool(0 < _PART * each.sum() <= each.min())
 
 
 class StepContext(Struct, frozen=True, dict=True):
@@ -86,16 +107,31 @@ class StepContext(Struct, frozen=True, dict=True):
         Both are as long as their device work takes, where the host runs ahead.
 
         Set-up is taken to be what happens once (`Analysis.idle_once`), and idle time of 1 ms and
-        more at a time in which memory is allocated, the host does other things, or the profiler
-        works, and of 10 ms and more whose cause is unknown.
+        more at a time in which memory is allocated, the host does other things that do not recur,
+        or the profiler works, and of 10 ms and more whose cause is unknown.
         """
         if self.marked:
             return max(self.duration_us, *self._work_us, 0.0)
         gaps, devices = self._analysis.gaps, len(self._analysis.device_events.busy)
         long = isin(gaps.cause, _SET_UP) & (gaps.duration > SET_UP_NS)
         long |= (gaps.cause == Cause.UNKNOWN) & (gaps.duration > _UNKNOWN_SET_UP_NS)
-        idle = float(gaps.duration[long | self._analysis.idle_once].sum()) / 1000 / max(devices, 1)
+        long &= ~self._recurring(np.flatnonzero(long & (gaps.cause == Cause.LAUNCH)))
+        left_out = (long | self._analysis.idle_once) & isin(self._analysis.gap_step, self.indices)
+        idle = float(gaps.duration[left_out].sum()) / 1000 / max(devices, 1)
         return max(self.duration_us - idle, *self._work_us, 0.0)
+
+    def _recurring(self, rows: GapIndex) -> Bool:
+        """Those of some gaps of the cause LAUNCH that recur, by what the host is in; shape (g,)."""
+        gaps, found = self._analysis.gaps, np.zeros(len(self._analysis.gaps), bool)
+        launch = lookup(self._analysis.device_events.launch, gaps.device_event[rows])
+        thread = lookup(self._analysis.call_tree.thread, launch)
+        spans = np.stack([gaps.start[rows], gaps.end[rows]], axis=1)
+        event = activity_events(self._analysis.host, thread, spans)
+        name = lookup(self._analysis.trace.events.name, event)
+        for each in unique(name):
+            mine = rows[name == each]
+            found[mine] = recur(gaps.start[mine], gaps.duration[mine], self.windows[0])
+        return found
 
     @cached_property
     def busy_us(self) -> float | None:
@@ -293,11 +329,14 @@ class RowContext(NamedRows, frozen=True):
         return found
 
     def host_time(self, wanted: Bool) -> tuple[HostTime, ...]:
-        """Time within some rows, by thread, as far as it lies in measured steps."""
+        """Time within some rows, by thread, as far as it lies in measured steps.
+
+        What the profiler takes meanwhile is not in it.
+        """
         tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
-        thread = tree.thread[rows]
+        thread, others = tree.thread[rows], profiler_time(self.analysis.timing)
         return tuple(
-            HostTime(each, self.steps.cut(tree.time_of(mine)))
+            HostTime(each, intervals.subtract(self.steps.cut(tree.time_of(mine)), others))
             for each in unique(thread).tolist()
             for mine in (rows[thread == each],)
         )

@@ -63,8 +63,10 @@ def removed(analysis: Analysis, found: Found) -> Change:
 
 
 def _between_launches(analysis: Analysis, gaps: GapIndex) -> Change:
-    """The host's time in some gaps, on the threads that ended them by a launch."""
-    row = lookup(analysis.device_events.launch, analysis.gaps.device_event[gaps])
+    """The host's time in some gaps, on the threads that ended them by a launch or a wait."""
+    event = analysis.gaps.device_event[gaps]
+    row = lookup(analysis.device_events.launch, event)
+    row = np.where(event < 0, analysis.gaps.row[gaps], row)
     gaps, row = gaps[row >= 0], row[row >= 0]
     thread, changes = analysis.call_tree.thread[row], []
     for each in unique(thread).tolist():

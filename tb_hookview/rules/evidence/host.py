@@ -59,25 +59,6 @@ HELD_UP = 10
 """Times as long as the median of its name that an operator takes which something held up."""
 
 
-_PART = 0.1
-"""Part of some time that a quarter of the trace has where it recurs."""
-
-
-def recur(start: Nanoseconds, duration: Nanoseconds, window: Nanoseconds) -> bool:
-    """Whether each quarter of a window has a tenth of some times, unlike those of a set-up.
-
-    Each counts where it starts.
-
-    Args:
-        start: of each, in the window.
-        duration: of each.
-        window: its start and end, shape (2,).
-    """
-    ends = np.linspace(window[0], window[1], 5)
-    each = np.bincount(np.searchsorted(ends[1:-1], start), duration, len(ends) - 1)
-    return bool(0 < _PART * each.sum() <= each.min())
-
-
 _STEPS = 3
 """Fewest measured steps among which what one of them has is no cost of each."""
 
@@ -171,18 +152,21 @@ def operators_in(context: Context, gaps: GapIndex, name: str) -> Counter[str]:
 
 
 def event_after(context: Context, gaps: GapIndex) -> str:
-    """Name of the device events before which most of the time of some gaps lies."""
+    """Phrase of the device events before which most of the time of some gaps lies."""
     table, work = context.analysis.gaps, context.analysis.device_events
-    name = context.analysis.trace.events.name[work.event[table.device_event[gaps]]]
-    names, place = unique_inverse(name.astype(np.int64))
-    most = int(np.bincount(place, table.duration[gaps]).argmax())
-    return format_kernel(context.analysis.trace.strings[int(names[most])])
+    event = lookup(work.event, table.device_event[gaps])
+    names, place = unique_inverse(lookup(context.analysis.trace.events.name, event))
+    most = int(names[np.bincount(place, table.duration[gaps]).argmax()])
+    if most < 0:
+        return "after the last device event"
+    return f"before {format_kernel(context.analysis.trace.strings[most])}"
 
 
 def launches_after(context: Context, gaps: GapIndex) -> TreeRow:
-    """Launch that ended each gap of the cause LAUNCH."""
-    work = context.analysis.device_events
-    return lookup(work.launch, context.analysis.gaps.device_event[gaps])
+    """Launch that ended each gap of the cause LAUNCH; the wait that did after the last event."""
+    event = context.analysis.gaps.device_event[gaps]
+    launch = lookup(context.analysis.device_events.launch, event)
+    return np.where(event < 0, context.analysis.gaps.row[gaps], launch)
 
 
 def launched_places(context: Context, gaps: GapIndex, most: int) -> str:

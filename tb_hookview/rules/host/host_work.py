@@ -14,6 +14,7 @@ from tb_hookview.arrays.joins import first_of_each, isin
 from tb_hookview.arrays.types import Bool, GapIndex
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.parts import recur
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.cuda_graphs import RECORD_ONCE, while_recording
 from tb_hookview.rules.evidence.host import (
@@ -25,7 +26,6 @@ from tb_hookview.rules.evidence.host import (
     held_up,
     is_operator,
     operators_in,
-    recur,
     remedy_for,
     uncut,
 )
@@ -172,7 +172,7 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         f"launched nothing: {format_count(len(length), 'gap')} of 1 ms or more in "
         f"{context.steps.text}, the longest {format_us(length.max() / 1000)}"
         + (_in_operators(context, inside) if most else "")
-        + ("" if is_operator(name) else f"; mostly before {event_after(context, gaps)}"),
+        + ("" if is_operator(name) else f"; mostly {event_after(context, gaps)}"),
         gaps=gaps,
         examples=spans[:, 0],
         confidence="low"
@@ -290,13 +290,13 @@ RULE = Rule(
     id="host-work",
     family="host",
     title="Host work keeps the device idle",
-    description="Gaps of 1 ms or more before an event that was launched too late, with the "
-    "launching thread for four fifths of each in one operator, annotation, module or Python "
-    "function, or in nothing that has a name; over 2% of a step by name, or by all names together "
-    "that are below that or, of several measured steps, have gaps in one only. In a trace without "
-    "steps those of a name of which each quarter of it has a tenth; of all others one finding "
-    "that costs nothing. Gaps in which a CUDA or HIP graph is recorded, or in operators that do, "
-    "make one finding. "
+    description="Gaps of 1 ms or more before an event that was launched too late, or after the "
+    "last one and before the host waits for the whole device, with the launching thread for four "
+    "fifths of each in one operator, annotation, module or Python function, or in nothing that has "
+    "a name; over 2% of a step by name, or by all names together that are below that or, of "
+    "several measured steps, have gaps in one only. In a trace without steps those of a name of "
+    "which each quarter of it has a tenth; of all others one finding that costs nothing. Gaps in "
+    "which a CUDA or HIP graph is recorded, or in operators that do, make one finding. "
     "Data loaders, syncs, copies, allocations and the first use of kernels have other causes.",
     fix=f"{_AWAY} {_INPUTS}",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",

@@ -66,6 +66,7 @@ _FIX_REPLAYED = (
 
 def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.in_steps(Cause.LAUNCH)
+    gaps = gaps[context.analysis.gaps.device_event[gaps] >= 0]
     idle = context.gaps.us_per_step(gaps)
     few = len(gaps) < _GAPS or np.count_nonzero(context.device_events.counted) <= _GAPS
     if few or idle <= _SHARE * context.steps.measured_us:

@@ -95,6 +95,7 @@ def _waits(context: Context) -> tuple[GapIndex, Int, Bool]:
     """
     analysis, steps = context.analysis, context.steps.indices
     gaps = context.gaps.of(Cause.LAUNCH)
+    gaps = gaps[analysis.gaps.device_event[gaps] >= 0]
     gaps = gaps[analysis.idle_within(steps, whole=True)[gaps] < LONG_NS]
     table, inside = analysis.gaps, isin(analysis.gap_step, steps)
     length = sum_by(table.whole, np.where(inside, table.duration, 0), len(table))
@@ -362,6 +363,7 @@ _BEGIN = "Start with the most expensive cause, and the findings that name it."
 def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
     length = context.analysis.gaps.duration
     gaps = context.gaps.in_steps(*(cause for cause in Cause if cause not in _NOT_COUNTED))
+    gaps = gaps[context.analysis.gaps.device_event[gaps] >= 0]
     busy, idle = context.steps.busy_us or 0.0, context.steps.us_per_step(length[gaps].sum())
     little = np.count_nonzero(context.device_events.counted) <= _LITTLE
     if little or not context.analysis.launches_known or busy >= _BUSY * (busy + idle):

@@ -212,7 +212,7 @@ CONV_BIAS_BEFORE_BN = Rule(
 # Convolutions convert the memory layout of their tensors back and forth.
 
 
-_SHARE_CONV_LAYOUT_TRANSPOSE = 0.02
+_SHARE_CONV_LAYOUT_TRANSPOSE = 0.01
 
 
 def _find_conv_layout_transpose(context: Context) -> Iterator[Occurrence]:
@@ -228,7 +228,7 @@ def _find_conv_layout_transpose(context: Context) -> Iterator[Occurrence]:
         yield Occurrence(
             place="convolutions",
             evidence=f"{format_count(found.sum() / len(context.steps), 'kernel')}{context.each} "
-            f"that turn NCHW into NHWC or back, {format_us(time)} ({share:.0%} of device work)",
+            f"that turn NCHW into NHWC or back, {format_us(time)} ({share:.1%} of device work)",
             wasted=np.flatnonzero(found),
         )
 
@@ -238,7 +238,7 @@ CONV_LAYOUT_TRANSPOSE = Rule(
     family="kernels",
     title="Convolutions transpose between NCHW and channels-last",
     description="Kernels of cuDNN or MIOpen that transpose NCHW and NHWC, launched by "
-    "convolutions, in more than 2% of device work.",
+    "convolutions, in more than 1% of device work.",
     fix="Convert model and input to channels-last: .to(memory_format=torch.channels_last). Then "
     "check that no operator falls back. On ROCm before torch 2.9 also set "
     "PYTORCH_MIOPEN_SUGGEST_NHWC=1.",

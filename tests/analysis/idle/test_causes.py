@@ -136,6 +136,40 @@ def test_the_host_is_seen_at_work_before_the_first_launch(tmp_path: Path) -> Non
     assert idle_of(data) == {"launch": 14 + 6, "unknown": 6 + 3}
 
 
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("cudaDeviceSynchronize", {"launch": 8 + 9}),
+        ("cudaStreamSynchronize", {"launch": 8, "unknown": 9}),
+    ],
+)
+def test_a_device_that_a_wait_shows_idle_after_its_last_event(
+    tmp_path: Path, call: str, found: dict[str, float]
+) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main notes [ProfilerStep#1            ]
+        main calls     [launch corr=1]              [call ]
+        gpu kernel         [k corr=1 ]
+        """,
+        call=call,
+    )
+    assert idle_of(data) == found
+
+
+def test_a_launch_whose_device_event_is_lost_may_run_until_a_wait(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main notes [ProfilerStep#1                               ]
+        main calls     [launch corr=1]     [launch corr=2]          [waitall ]
+        gpu kernel         [k corr=1 ]
+        """,
+    )
+    assert idle_of(data)["unknown"] == 28
+
+
 def test_a_gap_is_the_devices_own_whatever_the_host_does(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,

@@ -43,6 +43,14 @@ def test_what_fsdp_copies_for_its_collectives_is_not_to_be_avoided(tmp_path: Pat
     assert "device-layout-copies" not in found
 
 
+def test_what_is_copied_as_code_is_compiled_is_in_no_later_step(tmp_path: Path) -> None:
+    picture = step() + "main notes" + " " * 20 + "[compile               ]"
+    names = {**NAMES, "compile": "create_aot_dispatcher_function (dynamo_timed)"}
+    assert "device-layout-copies" not in findings(tmp_path, picture, names)
+    names["compile"] = "range"
+    assert "device-layout-copies" in findings(tmp_path, picture, names)
+
+
 def test_a_small_share(tmp_path: Path) -> None:
     wide = " " * 300
     picture = (

@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from grid import write
 from rules.drawn import findings, report
+from rules.eager import ADD, operators
+
+from tb_hookview.analysis.selection import select
+from tb_hookview.loading import load
+from tb_hookview.rules.engine.parts import StepContext
 
 
 @pytest.mark.parametrize(
@@ -45,3 +51,20 @@ def test_a_gap_within_some_time_lies_in_it_to_nine_tenths(
         """
     (finding,) = findings(tmp_path, picture)["pin-memory-inline"]
     assert finding.cost_us_per_step == cost
+
+
+@pytest.mark.parametrize(
+    ("starts", "measured"),
+    [
+        (list(range(0, 14_000, 2_000)), 12_014),
+        ([0, 8_000, 8_020, 8_040, 12_000], 54),
+    ],
+    ids=["recur", "do not recur"],
+)
+def test_long_gaps_that_recur_are_no_set_up(
+    tmp_path: Path, starts: list[float], measured: float
+) -> None:
+    """In a trace without steps, of which each quarter has a tenth of them."""
+    rows = [row for start in starts for row in operators([("aten::add", ADD)], start=1000 + start)]
+    steps = StepContext(select(load(write(tmp_path / "t.json", rows)), None))
+    assert steps.measured_us == pytest.approx(measured, abs=15)

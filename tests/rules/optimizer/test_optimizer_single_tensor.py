@@ -34,6 +34,12 @@ def test_a_kernel_that_is_loaded_is_no_time_of_every_step(tmp_path: Path) -> Non
     assert "the host spends 897 us in Optimizer.step" in finding.evidence
 
 
+def test_the_profilers_own_time_is_not_the_hosts(tmp_path: Path) -> None:
+    request = row("overhead", "Activity Buffer Request", 1800, 80, thread="-1")
+    (finding,) = findings(tmp_path, operators(UPDATES), [STEP, request])[RULE]
+    assert "the host spends 820 us in Optimizer.step" in finding.evidence
+
+
 def test_a_device_that_is_busy_meanwhile(tmp_path: Path) -> None:
     backward = operators([("aten::mm", "gemm")], start=900, kernel=900, stream=9)
     (finding,) = findings(tmp_path, backward, operators(UPDATES), [STEP])[RULE]
