@@ -1526,7 +1526,7 @@ export const Step = {
   idle: { text: "`device_idle_us` by its cause." },
   queue_full_us: {
     unit: "us",
-    text: "Time in which a launch waited for room in a device's full queue: the call lasted over 20 times the median of its name while at least 900 launches had not begun. The device limits the step then, not the host: it is in no `sync_*`. Null without launches.",
+    text: "Time in which a launch waited for room in a device's full queue: at least 900 launches of that device had not begun, and the call lasted over 20 times the median of its name, or, with as many ahead as 97% of the most that ever were, over 5 times the median of its name with fewer ahead. The device limits the step then, not the host: it is in no `sync_*`. Null without launches.",
   },
   backward_idle_us: {
     unit: "us",

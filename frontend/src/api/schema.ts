@@ -1937,7 +1937,7 @@ export interface Step {
   sync_blocked_us: number | null;
   /** `device_idle_us` by its cause. */
   idle: Idle | null;
-  /** Time in which a launch waited for room in a device's full queue: the call lasted over 20 times the median of its name while at least 900 launches had not begun. The device limits the step then, not the host: it is in no `sync_*`. Null without launches. */
+  /** Time in which a launch waited for room in a device's full queue: at least 900 launches of that device had not begun, and the call lasted over 20 times the median of its name, or, with as many ahead as 97% of the most that ever were, over 5 times the median of its name with fewer ahead. The device limits the step then, not the host: it is in no `sync_*`. Null without launches. */
   queue_full_us: number | null;
   /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. Null as `backward_us`. */
   backward_idle_us: number | null;

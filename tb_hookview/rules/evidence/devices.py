@@ -294,6 +294,7 @@ _BETWEEN = tuple(
         *("bitwise_or", "__and__", "__or__", "arange", "expand_as", "repeat"),
         *(f"{how}{what}" for how in ("", "new_") for what in ("ones", "zeros", "full", "tensor")),
         *("ones_like", "zeros_like", "full_like", "scalar_tensor"),
+        *("empty", "fill", "lift_fresh", "detach"),  # of torch.tensor()
     )
     for in_place in ("", "_")
 )

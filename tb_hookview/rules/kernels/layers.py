@@ -129,9 +129,9 @@ ATTENTION_UNFUSED = Rule(
     "where it falls back to its own parts, and the fast path of nn.MultiheadAttention as well. The "
     "cost is all of that, products included; where the model runs on the CPU with its nodes, over "
     "3% of a step.",
-    fix=f"{_CALL} Its fused kernels need float16 or bfloat16 and a head size that they support, "
-    f"and take any number of tokens without a loss of alignment. {_MASKS} Use FlexAttention for "
-    "custom masks.",
+    fix=f"{_CALL} Flash attention needs float16 or bfloat16 and a head size that it supports; the "
+    "memory-efficient kernel takes float32, too. Both take any number of tokens without a loss of "
+    f"alignment. {_MASKS} Use FlexAttention for custom masks.",
     reference="PyTorch, scaled_dot_product_attention tutorial",
     find=_find_attention_unfused,
 )

@@ -73,6 +73,12 @@ KNOWN = {
     "void cub::DeviceRadixSortOnesweepKernel<cub::DeviceRadixSortPolicy<long, int, int>::Policy800>": ("indexing", False),
     "void cub::DeviceReduceKernel<cub::DeviceReducePolicy<long, int>::Policy600>": ("reduction", False),
     "void fbgemm_gpu::permute_2D_data_kernel<false, int, int>(int, int, int)": ("indexing", False),
+    "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::(anonymous namespace)::masked_fill_kernel<bool>(at::TensorIterator&, c10::Scalar const&)>>": ("elementwise", False),
+    # CuTe DSL: "ScaledGemm" and "GroupedGemm" hold "dGemm", which is no product in float64
+    "kernel_cutlass_kernel_mine_gmmSm100GroupedBlockScaledGemmKernel_object_at__TiledMMA_ThrLayoutVMNK21111000_PermutationMNK____MMAAtom_ThrID21__1": ("matrix", True),
+    "kernel_cutlass_kernel_hopperHopperWgmmaSm90GemmKernel_object_at__TiledMMA_ThrLayoutVMNK11110000_": ("matrix", True),
+    "void cutlass::Kernel<cutlass_80_simt_dgemm_64x64_8x4_nn_align1>": ("matrix", False),
+    "my_GroupedGemmKernel": ("matrix", None),
     # Triton: the name carries what was fused
     "triton_poi_fused__scaled_dot_product_flash_attention_cat_transpose_view_10": ("elementwise", False),
     "triton_red_fused_sum_12": ("reduction", False),

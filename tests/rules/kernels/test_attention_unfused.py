@@ -43,6 +43,15 @@ def test_a_causal_mask_that_is_made_in_it(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == pytest.approx(9 * 4)
 
 
+def test_a_mask_with_the_value_of_a_new_tensor(tmp_path: Path) -> None:
+    """`torch.tensor(...)` leaves no operator of its name."""
+    made = [(f"aten::{name}", "") for name in ("empty", "to", "lift_fresh", "detach_")]
+    mask = [("aten::eq", ADD), *made, ("aten::masked_fill", ADD)]
+    some = operators([BMM, *mask, SOFTMAX, BMM])
+    (finding,) = findings(tmp_path, some)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(5 * 4)
+
+
 @pytest.mark.parametrize(
     "names",
     [
