@@ -13,7 +13,7 @@ from tb_hookview.analysis.host.activity import width
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, scatter, setdiff, union, unique
+from tb_hookview.arrays.joins import isin, mask_of, scatter, setdiff, union, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -277,6 +277,8 @@ class Purpose(IntEnum):
     """The loss or its scale, right after the scale is updated."""
     PRINT = 5
     """The text of a tensor."""
+    ELEMENT = 6
+    """One of several elements over which Python iterates."""
 
 
 SIZES = (
@@ -301,6 +303,7 @@ def purposes(context: Context) -> Int:
     found[(integer & ~counted) | in_exchange(context)] = Purpose.SIZE
     found[_in_library(context)] = Purpose.SIZE
     found[flag] = Purpose.FLAG
+    found[_of_elements(context, before)] = Purpose.ELEMENT
     found[syncs.prints] = Purpose.PRINT
     return found
 
@@ -317,6 +320,18 @@ def in_exchange(context: Context) -> Bool:
     texts, sides = context.analysis.trace.strings, np.stack(context.syncs.labels)
     wanted = [name for name in unique(sides).tolist() if name >= 0 and _SIZES.search(texts[name])]
     return np.asarray(isin(sides, wanted).any(axis=0))
+
+
+def _of_elements(context: Context, before: TreeRow) -> Bool:
+    """Reads (of syncs) that follow one another directly after a tensor is unbound, shape (s,).
+
+    Args:
+        context: the trace.
+        before: the operator before each read, -1 for none.
+    """
+    unbound = np.where(context.syncs.named(before, "aten::unbind"), before, -1)
+    _, place = unique_inverse(unbound)
+    return np.asarray((unbound >= 0) & (np.bincount(place)[place] > 1))
 
 
 def _in_library(context: Context) -> Bool:

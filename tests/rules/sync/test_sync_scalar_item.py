@@ -73,3 +73,19 @@ def test_the_annotation_that_explains_a_read(
     )["sync-scalar-item"]
     assert f"under {label};" in finding.evidence
     assert remedy in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("between", "remedy"), [("aten::item", ".tolist()"), ("aten::mul", "detached tensors")]
+)
+def test_elements_over_which_python_iterates(tmp_path: Path, between: str, remedy: str) -> None:
+    """One read alone is none of several, nor are those between which something else runs."""
+    (finding,) = findings(
+        tmp_path,
+        f"""
+        main ops   [aten::unbind] [{between}      ] [aten::item    ] [aten::mm     ]
+        main calls                  [wait corr=5 ]   [wait corr=6 ]   [launch corr=7]
+        gpu  kernel [k                         ]                           [k corr=7]
+        """,
+    )["sync-scalar-item"]
+    assert remedy in finding.fix
