@@ -400,8 +400,8 @@ SYNC_D2H_COPY = Rule(
     title="Blocking copy of a tensor to the host",
     description="A copy from the device to the host in aten::copy_ or aten::to that blocks, or a "
     "synchronize after it in the same operator; without operators in the trace, any such copy. "
-    "Integers copied under an annotation about lengths, "
-    "splits or an all-to-all have a separate fix.",
+    "Integers copied under an annotation about lengths, splits or an all-to-all, or before an "
+    "all-to-all with nothing computed in between, have a separate fix.",
     fix="Reduce on the device and move the result only; gather small tensors into one first. Copy "
     "into a pinned buffer with non_blocking=True and use it after an event, never before. Take "
     "checkpoints asynchronously.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rules.drawn import causes, findings
+from rules.drawn import causes, findings, findings_with_types
 
 
 @pytest.mark.parametrize("operator", ["aten::item", "aten::_local_scalar_dense"])
@@ -88,4 +88,27 @@ def test_elements_over_which_python_iterates(tmp_path: Path, between: str, remed
         gpu  kernel [k                         ]                           [k corr=7]
         """,
     )["sync-scalar-item"]
+    assert remedy in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("before", "kind", "following", "remedy"),
+    [
+        ("aten::mul", "int", "aten::full", "sizes, splits"),
+        ("aten::mul", "int", "aten::mm", "detached tensors"),
+        ("aten::mul", "bool", "aten::full", "detached tensors"),
+        ("aten::eq", "int", "aten::full", "detached tensors"),
+    ],
+)
+def test_a_sum_of_integers_before_a_tensor_of_that_size(
+    tmp_path: Path, before: str, kind: str, following: str, remedy: str
+) -> None:
+    """Not where the sum counts what passes a test, as that of right predictions."""
+    picture = f"""
+        main ops   [{before}] [aten::to] [aten::sum] [aten::item  ] [aten::add] [{following}  ]
+        main calls                                     [wait corr=5 ]             [launch corr=7]
+        gpu  kernel [k                                             ]                       [k corr=7]
+        """
+    types = {"aten::sum": kind, "aten::item": "long int"}
+    (finding,) = findings_with_types(tmp_path, picture, types)["sync-scalar-item"]
     assert remedy in finding.fix
