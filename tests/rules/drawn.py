@@ -34,6 +34,15 @@ def findings(
     return diagnosed(_written(folder, picture, names, **root))
 
 
+def findings_with_types(folder: Path, picture: str, types: Mapping[str, str]) -> Diagnosed:
+    """Findings of a picture by rule, where operators of some names have an input of a type."""
+    drawn = grid.events(picture, NAMES)
+    for row in drawn:
+        if row["name"] in types:
+            row["args"] |= {"Input Dims": [[4]], "Input type": [types[row["name"]]]}
+    return diagnosed(grid.write(folder / "trace.json", drawn))
+
+
 def causes(folder: Path, picture: str, names: Mapping[str, str] | None = None) -> list[str]:
     """Cause of each sync of a picture, by start."""
     return diagnosed(_written(folder, picture, names)).causes

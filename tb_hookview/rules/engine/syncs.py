@@ -237,6 +237,14 @@ class SyncContext(Struct, frozen=True, dict=True):
         # From its start on: clocks of whole microseconds may let it end after the next one begins.
         return self._sibling(row, skipped, -1)
 
+    def first_after(self, row: TreeRow, wanted: Bool) -> TreeRow:
+        """First of some rows to start after each row (shape (s,)) ends, under the same operator."""
+        call_tree, key, rows = self.analysis.call_tree, self._siblings, np.flatnonzero(wanted)
+        found, asked = np.full(len(self), -1, np.int64), np.flatnonzero(row >= 0)
+        of, start = row[asked], -call_tree.start[rows]
+        found[asked] = lookup(rows, asof(key[rows], start, key[of], -call_tree.end[of]))
+        return found
+
     def last_before(self, wanted: Bool) -> TreeRow:
         """Last of some rows to start on the thread before each sync; -1 for none."""
         call_tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)

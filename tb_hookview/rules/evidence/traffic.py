@@ -13,7 +13,7 @@ from tb_hookview.analysis.host.activity import width
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, scatter, setdiff, union, unique
+from tb_hookview.arrays.joins import isin, mask_of, scatter, setdiff, union, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -258,6 +258,19 @@ _SIZES = re.compile(
 )
 """Annotations of code that exchanges or splits batches (torchrec, expert parallelism)."""
 _COUNTS = ("aten::sum", "aten::count_nonzero")
+_TESTS = re.compile(r"aten::(eq|ne|lt|le|gt|ge|logical_\w+|bitwise_\w+|isclose)_?")
+_EXCHANGES = re.compile(r"(?i)all_?to_?all")
+_HANDED_OVER = (
+    *(*_READS, *_MOVES, "aten::resolve_conj", "aten::resolve_neg", "aten::view", "aten::sum"),
+    *("aten::unbind", "aten::select", "aten::empty", "aten::new_empty", "aten::empty_like"),
+)
+"""Between a copy of split sizes and the exchange by them: other such copies, its result."""
+_CREATED = tuple(
+    f"aten::{name}"
+    for name in ("full", "zeros", "ones", "empty", "arange", "new_full", "new_zeros", "new_empty")
+)
+_AT_ONCE_NS = 200_000
+"""Time after a read of a size within which a tensor of that size is made."""
 _NORMS = ("aten::linalg_vector_norm", "aten::norm", "aten::_foreach_norm", "aten::linalg_norm")
 _SCALES = ("aten::_amp_update_scale_",)
 
@@ -277,6 +290,8 @@ class Purpose(IntEnum):
     """The loss or its scale, right after the scale is updated."""
     PRINT = 5
     """The text of a tensor."""
+    ELEMENT = 6
+    """One of several elements over which Python iterates."""
 
 
 SIZES = (
@@ -298,9 +313,11 @@ def purposes(context: Context) -> Int:
     found = np.full(len(syncs), Purpose.METRIC, np.int64)
     found[syncs.named(before, *_NORMS)] = Purpose.NORM
     found[syncs.named(before, *_SCALES)] = Purpose.SCALE
-    found[(integer & ~counted) | in_exchange(context)] = Purpose.SIZE
+    sized = ~counted | _summed_for_size(context, read, before) | _before_exchange(context, read)
+    found[(integer & sized) | in_exchange(context)] = Purpose.SIZE
     found[_in_library(context)] = Purpose.SIZE
     found[flag] = Purpose.FLAG
+    found[_of_elements(context, before)] = Purpose.ELEMENT
     found[syncs.prints] = Purpose.PRINT
     return found
 
@@ -309,7 +326,9 @@ def sizes_copied(context: Context) -> Bool:
     """Syncs that copy integers to the host where batches are exchanged or split, shape (s,)."""
     to_host = context.syncs.direction == Direction.TO_HOST
     known, integer, _ = _types(context)
-    return np.asarray(to_host & in_exchange(context) & (integer | ~known))
+    copy = context.syncs.outermost("aten::to", "aten::_to_copy", "aten::copy_")
+    exchanged = in_exchange(context) & (integer | ~known)
+    return np.asarray(to_host & (exchanged | (integer & _before_exchange(context, copy))))
 
 
 def in_exchange(context: Context) -> Bool:
@@ -317,6 +336,42 @@ def in_exchange(context: Context) -> Bool:
     texts, sides = context.analysis.trace.strings, np.stack(context.syncs.labels)
     wanted = [name for name in unique(sides).tolist() if name >= 0 and _SIZES.search(texts[name])]
     return np.asarray(isin(sides, wanted).any(axis=0))
+
+
+def _before_exchange(context: Context, row: TreeRow) -> Bool:
+    """Rows (shape (s,), -1: none) that an all-to-all follows, as those of its split sizes."""
+    names = context.syncs.names(context.syncs.after(row, *_HANDED_OVER)).tolist()
+    return np.array([bool(_EXCHANGES.search(name)) for name in names], bool)
+
+
+def _summed_for_size(context: Context, read: TreeRow, before: TreeRow) -> Bool:
+    """Reads of a sum of integers, none of them a test's, before a tensor is made at once.
+
+    Args:
+        context: the trace.
+        read: of each sync, -1 for none.
+        before: the operator before each, -1 for none.
+    """
+    syncs, call_tree = context.syncs, context.call_tree
+    distinct, place = inputs_of(context, before)
+    integers = np.isin(np.array([*map(_type, distinct), ""], object)[place], _INTEGERS)
+    names = syncs.names(syncs.before(before, *_MOVES, "aten::view", "aten::reshape")).tolist()
+    tests = np.array([bool(_TESTS.fullmatch(name)) for name in names], bool)
+    made = syncs.first_after(read, context.rows.named(*_CREATED))
+    soon = lookup(call_tree.start, made) - lookup(call_tree.end, read) <= _AT_ONCE_NS
+    return np.asarray((made >= 0) & integers & ~tests & soon)
+
+
+def _of_elements(context: Context, before: TreeRow) -> Bool:
+    """Reads (of syncs) that follow one another directly after a tensor is unbound, shape (s,).
+
+    Args:
+        context: the trace.
+        before: the operator before each read, -1 for none.
+    """
+    unbound = np.where(context.syncs.named(before, "aten::unbind"), before, -1)
+    _, place = unique_inverse(unbound)
+    return np.asarray((unbound >= 0) & (np.bincount(place)[place] > 1))
 
 
 def _in_library(context: Context) -> Bool:

@@ -293,6 +293,11 @@ _INSTEAD = {
         "the device, and read both once every k steps, which keeps 1/k of the cost.",
     ),
     Purpose.PRINT: ("each formats a tensor, as print() does", "Print outside of the loop."),
+    Purpose.ELEMENT: (
+        "one after another of the elements of a tensor, as where Python iterates over it",
+        "Call .tolist() on the whole tensor: one sync instead of one for each element. Keep what "
+        "the host iterates over on the host from the start.",
+    ),
 }
 """What the evidence says of a read, and the remedy, where it is not the rule's."""
 
@@ -312,7 +317,8 @@ SYNC_SCALAR_ITEM = Rule(
     title="A scalar is read back to the host",
     description="A sync in aten::item or aten::_local_scalar_dense that no rule of higher priority "
     "explains, or in the aten::masked_select by which print() formats a tensor. The fix is that of "
-    "what the value seems to be for: a metric, a size, a test, a norm, the scale of a loss.",
+    "what the value seems to be for: a metric, a size, a test, a norm, the scale of a loss, an "
+    "element of a tensor over which Python iterates.",
     fix="Keep metrics as detached tensors on the device and read them once every k steps, which "
     "keeps 1/k of the cost. Stack several values and copy them once. To log, copy into pinned "
     "memory with non_blocking=True and read it a step later. Print outside of the loop.",
@@ -394,8 +400,8 @@ SYNC_D2H_COPY = Rule(
     title="Blocking copy of a tensor to the host",
     description="A copy from the device to the host in aten::copy_ or aten::to that blocks, or a "
     "synchronize after it in the same operator; without operators in the trace, any such copy. "
-    "Integers copied under an annotation about lengths, "
-    "splits or an all-to-all have a separate fix.",
+    "Integers copied under an annotation about lengths, splits or an all-to-all, or before an "
+    "all-to-all with nothing computed in between, have a separate fix.",
     fix="Reduce on the device and move the result only; gather small tensors into one first. Copy "
     "into a pinned buffer with non_blocking=True and use it after an event, never before. Take "
     "checkpoints asynchronously.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rules.drawn import causes, findings
+from rules.drawn import causes, findings, findings_with_types
 
 
 @pytest.mark.parametrize("memory", ["D2P", "D2pin"])
@@ -105,6 +105,30 @@ def test_the_remedy_where_batches_are_exchanged(tmp_path: Path, label: str, reme
         {"around": label},
     )["sync-d2h-copy"]
     assert f"under {label};" in finding.evidence
+    assert remedy in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("kind", "following", "remedy"),
+    [
+        ("long int", "c10d::alltoall_base_", "sizes, splits"),
+        ("long int", "aten::mm", "Reduce on"),
+        ("float", "c10d::alltoall_base_", "Reduce on"),
+    ],
+)
+def test_integers_that_an_all_to_all_follows(
+    tmp_path: Path, kind: str, following: str, remedy: str
+) -> None:
+    """As the split sizes of one, without an annotation."""
+    picture = f"""
+        main ops   [aten::to                         ] [aten::resolve_neg] [{following}      ]
+        main ops    [aten::copy_                    ]
+        main calls    [copy corr=5]  [wait corr=6  ]                         [launch corr=7]
+        gpu  copy            [D2P corr=5       ]
+        gpu  kernel [k   ]                                                                [k corr=7]
+        """
+    types = {"aten::to": kind, "aten::copy_": kind}
+    (finding,) = findings_with_types(tmp_path, picture, types)["sync-d2h-copy"]
     assert remedy in finding.fix
 
 

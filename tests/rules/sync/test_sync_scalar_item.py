@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rules.drawn import causes, findings
+from rules.drawn import causes, findings, findings_with_types
 
 
 @pytest.mark.parametrize("operator", ["aten::item", "aten::_local_scalar_dense"])
@@ -72,4 +72,43 @@ def test_the_annotation_that_explains_a_read(
         {"around": label},
     )["sync-scalar-item"]
     assert f"under {label};" in finding.evidence
+    assert remedy in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("between", "remedy"), [("aten::item", ".tolist()"), ("aten::mul", "detached tensors")]
+)
+def test_elements_over_which_python_iterates(tmp_path: Path, between: str, remedy: str) -> None:
+    """One read alone is none of several, nor are those between which something else runs."""
+    (finding,) = findings(
+        tmp_path,
+        f"""
+        main ops   [aten::unbind] [{between}      ] [aten::item    ] [aten::mm     ]
+        main calls                  [wait corr=5 ]   [wait corr=6 ]   [launch corr=7]
+        gpu  kernel [k                         ]                           [k corr=7]
+        """,
+    )["sync-scalar-item"]
+    assert remedy in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("before", "kind", "following", "remedy"),
+    [
+        ("aten::mul", "int", "aten::full", "sizes, splits"),
+        ("aten::mul", "int", "aten::mm", "detached tensors"),
+        ("aten::mul", "bool", "aten::full", "detached tensors"),
+        ("aten::eq", "int", "aten::full", "detached tensors"),
+    ],
+)
+def test_a_sum_of_integers_before_a_tensor_of_that_size(
+    tmp_path: Path, before: str, kind: str, following: str, remedy: str
+) -> None:
+    """Not where the sum counts what passes a test, as that of right predictions."""
+    picture = f"""
+        main ops   [{before}] [aten::to] [aten::sum] [aten::item  ] [aten::add] [{following}  ]
+        main calls                                     [wait corr=5 ]             [launch corr=7]
+        gpu  kernel [k                                             ]                       [k corr=7]
+        """
+    types = {"aten::sum": kind, "aten::item": "long int"}
+    (finding,) = findings_with_types(tmp_path, picture, types)["sync-scalar-item"]
     assert remedy in finding.fix
