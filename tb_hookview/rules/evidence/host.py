@@ -494,9 +494,13 @@ def region_around(context: Context) -> TreeRow:
     return around
 
 
+def compiled_code(context: Context) -> Bool:
+    """Rows that are, or lie in, compiled regions or calls of their graphs, shape (n,)."""
+    return context.rows.inside(graph_calls(context) | regions(context))
+
+
 def mostly_before_compiled_code(context: Context, gaps: GapIndex) -> bool:
     """Whether most of the time of some gaps of the cause LAUNCH ended with a compiled launch."""
     time = context.analysis.gaps.duration[gaps]
-    inside = context.rows.inside(graph_calls(context) | regions(context))
-    compiled = np.append(inside, False)[launches_after(context, gaps)]
+    compiled = np.append(compiled_code(context), False)[launches_after(context, gaps)]
     return 2 * int(time[compiled].sum()) > int(time.sum())

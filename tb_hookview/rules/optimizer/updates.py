@@ -11,12 +11,21 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_counts
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host import Inputs, computing, inputs_of, units, with_inputs
+from tb_hookview.rules.evidence.host import (
+    Inputs,
+    compiled_code,
+    computing,
+    inputs_of,
+    units,
+    with_inputs,
+)
 from tb_hookview.schema import Phase
+from tb_hookview.trace import EventCategory
 
 # The optimizer updates one parameter after the other.
 
@@ -63,25 +72,34 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
     grouped = context.rows.beginning("aten::_foreach_", *_FUSED)
     if (inside & (grouped | context.rows.containing("multi_tensor"))).any():
         return
-    work = context.device_events.launched_by(inside) & context.device_events.counted
-    rows = inside & context.rows.named(*_UPDATES)
-    updates = context.work_of(rows)
+    work, rows = _kernels(context, inside), inside & context.rows.named(*_UPDATES)
+    eager = context.rows.inside(rows) & ~compiled_code(context)
+    updates = work & context.device_events.launched_by(eager)
     count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
     if not count or count < _MANY * len(context.steps) or 2 * count < whole:
         return
+    gaps = context.gaps.at(eager, Cause.LAUNCH)
     yield Occurrence(
         place="Optimizer.step",
-        evidence=f"{whole / len(context.steps):.0f} kernels{context.each} by operators on single "
+        evidence=f"{count / len(context.steps):.0f} kernels{context.each} by operators on single "
         "tensors, "
         "none by operators on lists; the host spends "
         f"{context.us_text(_stepping_us(context, stepping))} in Optimizer.step, "
-        f"the device {format_us(context.device_events.us_per_step(work))} on it",
-        gaps=context.gaps.at(inside, Cause.LAUNCH),
+        f"these kernels take {format_us(context.device_events.us_per_step(updates))}",
+        gaps=gaps[lookup(updates, context.analysis.gaps.device_event[gaps]) == 1],
         examples=context.device_events.starts(updates),
         latent="the device does not idle because of it in this trace; an optimizer that is fused "
         "or on lists launches fewer kernels",
         fix=_LISTS if (rows & ~context.rows.inside(fusible)).any() else "",
     )
+
+
+def _kernels(context: Context, rows: Bool) -> Bool:
+    """Kernels that some rows launch, but collectives: neither copies nor memsets."""
+    work = context.device_events.launched_by(rows) & context.device_events.counted
+    kind = context.analysis.trace.events.kind[context.analysis.device_events.event]
+    collective = context.device_events.of_kinds("communication")
+    return np.asarray(work & (kind == EventCategory.KERNEL) & ~collective)
 
 
 def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurrence]:
@@ -130,8 +148,10 @@ OPTIMIZER_SINGLE_TENSOR = Rule(
     id="optimizer-single-tensor",
     family="optimizer",
     title="The optimizer updates parameters one by one",
-    description="At least 20 kernels per step in Optimizer.step, most of them by aten::add_, mul_, "
-    "addcdiv_, sqrt and the like, and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel. "
+    description="At least 20 kernels per step in Optimizer.step by aten::add_, mul_, addcdiv_, "
+    "sqrt and the like outside of compiled code, half or more of all kernels there (copies and "
+    "collectives are none), and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel. "
+    "The cost is the idle time before their launches. "
     "Where the model runs on the CPU at least 20 such operators, none of them fused, and over 3% "
     "of a step in Optimizer.step without its closures: of Adam, AdamW, SGD and Adagrad, which have "
     "a fused form. So of optimizers that step in hooks of gradients, during the backward. Not for "

@@ -139,3 +139,29 @@ def test_optimizers_that_step_in_hooks_of_gradients(tmp_path: Path) -> None:
     assert finding.count == 24
     assert finding.cost_us_per_step == 24 * 19
     assert finding.evidence.endswith("Optimizer.step takes 720 us per step, 29% of it")
+
+
+def test_copies_and_collectives_are_no_updates(tmp_path: Path) -> None:
+    """They neither count nor cost: the idle time before them stays."""
+    copies = [("aten::copy_", "Memcpy DtoD (Device -> Device)")] * 12
+    gathers = [("c10d::_allgather_base_", "ncclDevKernel_AllGather_RING_LL(x)")] * 4
+    others = operators([*copies, *gathers], start=1600, period=16)
+    (finding,) = findings(tmp_path, operators(UPDATES), others, [STEP])[RULE]
+    assert finding.count == 24
+    assert finding.cost_us_per_step == pytest.approx(7 + 23 * 16)
+    assert finding.evidence.startswith("24 kernels")
+
+
+@pytest.mark.parametrize(("start", "found"), [(1000, False), (1600, True)])
+def test_kernels_of_compiled_code_are_no_updates(tmp_path: Path, start: int, found: bool) -> None:
+    """Compiled code that calls half of the 24 updates, and that is next to them."""
+    compiled = row("cpu_op", "Torch-Compiled Region: 0/0", start - 5, 280)
+    more = operators([("aten::mm", "gemm")] * 12, start=1600)
+    assert (RULE in findings(tmp_path, operators(UPDATES), more, [STEP, compiled])) is found
+
+
+@pytest.mark.parametrize(("count", "found"), [(20, True), (30, False)])
+def test_a_step_that_is_mostly_compiled(tmp_path: Path, count: int, found: bool) -> None:
+    region = row("cpu_op", "Torch-Compiled Region: 0/0", 1490, 390)
+    fused = operators([("triton_poi_fused_add_0",) * 2] * count, start=1500, period=12)
+    assert (RULE in findings(tmp_path, operators(UPDATES), fused, [STEP, region])) is found
