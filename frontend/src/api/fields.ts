@@ -469,7 +469,7 @@ export const Finding = {
   id: { text: "`rule:where`; the report numbers those that share it." },
   rule: { text: "Id of the rule." },
   severity: {
-    text: "By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost, the mean of several devices: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons.",
+    text: "By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost, the mean of several devices: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things (but for what each quarter of the trace has a tenth of), and of 10 ms and more for unknown reasons.",
   },
   where: { text: "Module and node or operator, as a person reads it." },
   module: { text: "Path of the module; null where there is no module, and for several modules." },
@@ -593,7 +593,7 @@ export const Idle = {
   },
   launch: {
     unit: "us",
-    text: "The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once.",
+    text: "The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once. After the last work of the only device the host launched nothing more, up to its last call that waits for the whole device, also the profiler's own: that shows the device idle.",
   },
   communication: {
     unit: "us",
@@ -609,7 +609,7 @@ export const Idle = {
   },
   unknown: {
     unit: "us",
-    text: "Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace; whatever else holds, from a launch whose work is not in the trace to the first work launched later.",
+    text: "Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work, where `launch` does not hold; before work whose launch is not in the trace; whatever else holds, from a launch whose work is not in the trace to the first work launched later.",
   },
 } as const;
 

@@ -633,7 +633,7 @@ export interface Finding {
   id: string;
   /** Id of the rule. */
   rule: string;
-  /** By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost, the mean of several devices: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons. */
+  /** By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost, the mean of several devices: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things (but for what each quarter of the trace has a tenth of), and of 10 ms and more for unknown reasons. */
   severity: string;
   title: string;
   /** Module and node or operator, as a person reads it. */
@@ -770,7 +770,7 @@ export interface Idle {
   allocator: number | null;
   /** A thread that launches work was loading the code of kernels, as one of these shows. (1) A call that loads modules. (2) The first launch of a kernel in the trace, over 20 times the median of the call's later ones until the kernel began, without a wait, copy or allocation in it. (3) An operator in which a library (cuBLAS, cuDNN, MIOpen) starts, until it launches its first kernel: the first of its name that launches any, over 20 times later than the median of the others (of all others where none has its name). In it is `hipInit`, or `cudaFree` next to a call for properties of the device, or as the first call and before `cudaMalloc` where the operator is mostly in no call. Calls that allocate in it are `allocator`. (4) Such a `cudaFree` elsewhere, over 20 times the median of other calls that allocate or free; as the trace's first call, before all device work, over 100 times the longest of these. (5) A scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles. (6) A call that launches nothing, for more than half of which the driver recorded that it loads. (7) A call of over 50 us that asks about a kernel (`cudaFuncGetAttributes`, `cudaFuncSetAttribute`, `cudaOccupancyMaxActiveBlocksPerMultiprocessor` and the like). (8) Other rows in which the driver does. */
   kernel_loading: number | null;
-  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once. */
+  /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once. After the last work of the only device the host launched nothing more, up to its last call that waits for the whole device, also the profiler's own: that shows the device idle. */
   launch: number | null;
   /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched by then and was a collective's copy; or it had been launched in time and the work before was one. Kernels of collectives (NCCL) wait for other ranks as they run, not before: that time is busy. What is launched after a collective's end waits for no other rank. */
   communication: number | null;
@@ -778,7 +778,7 @@ export interface Idle {
   profiler: number | null;
   /** The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
   device: number | null;
-  /** Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace; whatever else holds, from a launch whose work is not in the trace to the first work launched later. */
+  /** Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work, where `launch` does not hold; before work whose launch is not in the trace; whatever else holds, from a launch whose work is not in the trace to the first work launched later. */
   unknown: number;
 }
 
