@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.formats import format_count
+from tb_hookview.schema.terms import Phase
 
 _MEANS = (
     *("duration_us", "forward_us", "backward_us", "optimizer_us", "data_us", "other_us"),
@@ -22,6 +23,9 @@ _SHARES = (
     *("communication_device_us", "unplaced_graph_us"),
 )
 """Fields of totals."""
+
+_PASSES = ((Phase.BACKWARD, "a backward pass"), (Phase.OPTIMIZER, "an optimizer step"))
+"""What makes steps differ in kind."""
 
 
 def per_step(
@@ -91,10 +95,22 @@ def steps_text(selection: Selection) -> str:
     each = f", {steps.each}" if steps.each else ""
     if not steps.counted.any():
         return f"mean of all {total:,} steps{each}; nothing was launched in any of them"
+    differ = _differ(selection)
     if len(chosen) == total:
-        return f"mean of all {total:,} steps{each}"
+        return f"mean of all {total:,} steps{each}{differ}"
     left_out = " and ".join(_left_out(selection))
-    return f"mean of {len(chosen):,} of {total:,} steps{each}; {left_out}"
+    return f"mean of {len(chosen):,} of {total:,} steps{each}; {left_out}{differ}"
+
+
+def _differ(selection: Selection) -> str:
+    """Clause on steps that lack what others have: they evaluate, or accumulate gradients."""
+    times, chosen = selection.analysis.step_times, list(selection.steps)
+    lacking = [
+        f"{none:,} without {what}"
+        for phase, what in _PASSES
+        if 0 < (none := int(np.count_nonzero(times.phase[phase][chosen] == 0))) < len(chosen)
+    ]
+    return f"; they differ: {' and '.join(lacking)}" if lacking else ""
 
 
 def _left_out(selection: Selection) -> list[str]:

@@ -45,6 +45,7 @@ _REMEDIES = {
     "communication": "Overlap it, send less, or balance ranks.",
     "even": "Speeding up only one saves little.",
 }
+_EARLIER = "Work launched before takes {} more."
 _BALANCE = "Collectives mostly wait for other ranks: compare them."
 _HOST_REMEDIES = {
     "work": "Most of it is work between launches.",
@@ -160,6 +161,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         is_snippet=is_snippet,
         launched_elsewhere=len(launch) > 0,
         waits_for_ranks=_waits_for_ranks(alone),
+        before_us=0.0 if marked else _before(alone) / 1000,
     )
     if unknown := _why_unknown(alone, words):
         return replace(found, bound="unknown", sentence=unknown)
@@ -335,10 +337,12 @@ class _Sentence:
         is_snippet: bool,
         launched_elsewhere: bool,
         waits_for_ranks: bool,
+        before_us: float,
     ) -> None:
         self._found, self._when, self._one_batch = found, when, one_batch
         self._is_snippet = is_snippet
         self._remedies = _REMEDIES | ({"communication": _BALANCE} if waits_for_ranks else {})
+        self._before = before_us  # in which the device ran earlier work, where no step is marked
         self._launched_elsewhere = launched_elsewhere  # where these steps have no device event
         self._later = later_us  # a step in which nothing happens that happens once
         self._queued = queued_us  # before the first event of a stream
@@ -361,6 +365,8 @@ class _Sentence:
         else:
             what = f"{self._bound()} {when}{self._other()}."
         remedy = self._remedy(waits, unexplained_us)
+        if remedy == _REMEDIES["device"] and self._before > _FAR * (found.step_us or 0.0):
+            remedy = _EARLIER.format(format_us(self._before))
         no_remedy = self._is_snippet and remedy in _OF_MANY
         return f"{what} {_HOST_REMEDIES['setup'] if no_remedy else remedy}"
 

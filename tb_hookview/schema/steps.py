@@ -250,7 +250,8 @@ class PerStep(Struct, frozen=True, kw_only=True):
     chosen: bool
     """Whether the steps were named."""
     text: str
-    """Which steps the means are over, and why others are left out."""
+    """Which steps the means are over, why others are left out, and how many of them have no
+    backward pass or optimizer step, which others have."""
     duration_us: Us | None
     """Length of a step on the host; null, as all others, without steps."""
     forward_us: Us | None

@@ -54,6 +54,32 @@ def test_a_lost_launch_in_the_middle_leaves_its_kernel_in_the_step(tmp_path: Pat
     assert sum(step.device_us or 0 for step in made.data.steps) == 12 + 15 + 12
 
 
+@pytest.mark.parametrize(
+    ("second", "differ"),
+    [
+        ("[mm' seq=2 F=1][sgd ]", ""),
+        ("[mm' seq=2 F=1]      ", "; they differ: 1 without an optimizer step"),
+        (
+            " " * 21,
+            "; they differ: 1 without a backward pass and 1 without an optimizer step",
+        ),
+    ],
+    ids=["alike", "accumulates", "evaluates"],
+)
+def test_steps_of_two_kinds_under_one_mean(tmp_path: Path, second: str, differ: str) -> None:
+    whole = "[mm seq={0}][mm' seq={0} F=1][sgd ]"
+    rest = f"[mm seq=2]{second}"
+    picture = f"""
+        main notes  [s1                             ][s2                             ][s3                             ]
+        main ops     {whole.format(1)}  {rest}  {whole.format(3)}
+        """
+    names = {"mm'": "autograd::engine::evaluate_function: MmBackward0", "mm": "aten::mm"}
+    names["sgd"] = "Optimizer.step#SGD.step"
+    traced = grid.events(picture, {**NAMES, **names})
+    text = build_report(load(grid.write(tmp_path / "t.json", traced))).data.per_step.text
+    assert text == f"mean of 2 of 3 steps; the first warms up{differ}"
+
+
 def test_means_are_over_the_steps_that_count(tmp_path: Path) -> None:
     made = report(tmp_path, QUEUED)
     means = made.data.per_step

@@ -176,6 +176,23 @@ def test_what_waits_for_a_late_rank_is_not_overlapped(
 
 
 @pytest.mark.parametrize(
+    ("before", "remedy"),
+    [(60, "Work launched before takes 6.00 ms more."), (10, "Reduce device work first.")],
+)
+def test_what_was_launched_before_is_in_no_side(before: int, remedy: str, tmp_path: Path) -> None:
+    """The device takes 5 ms for what the trace launches, and works on without a pause before."""
+    picture = f"""
+        main ops   [aten::mm     ]
+        main calls  [launch corr=2]
+        main calls                 [wait{"":{before + 32}}]
+        gpu kernel [b corr=1{"":{before - 10}}][k corr=2{"":40}]
+        """
+    sentence = report(tmp_path, picture).verdict.sentence
+    assert sentence.startswith("Device-bound: the device takes 5.00 ms in this trace")
+    assert sentence.endswith(remedy)
+
+
+@pytest.mark.parametrize(
     ("elements", "remedy"),
     [
         (9_000, "Collectives mostly wait for other ranks: compare them."),

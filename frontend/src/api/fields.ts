@@ -1082,7 +1082,9 @@ export const PerStep = {
     text: "Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step`, equal annotations in which all operators of a thread lie, or repetition of its operators; else its one step is the whole trace.",
   },
   chosen: { text: "Whether the steps were named." },
-  text: { text: "Which steps the means are over, and why others are left out." },
+  text: {
+    text: "Which steps the means are over, why others are left out, and how many of them have no backward pass or optimizer step, which others have.",
+  },
   duration_us: {
     unit: "us",
     text: "Length of a step on the host; null, as all others, without steps.",

@@ -1379,7 +1379,7 @@ export interface PerStep {
   marked: boolean;
   /** Whether the steps were named. */
   chosen: boolean;
-  /** Which steps the means are over, and why others are left out. */
+  /** Which steps the means are over, why others are left out, and how many of them have no backward pass or optimizer step, which others have. */
   text: string;
   /** Length of a step on the host; null, as all others, without steps. */
   duration_us: number | null;
