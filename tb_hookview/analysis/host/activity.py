@@ -40,12 +40,21 @@ _HELD = 0.8
 _LONGEST = 1 << 62
 """Nanoseconds that nothing takes."""
 _FRAME = re.compile(r"(?:.*/)?(?P<file>[^/]+): (?P<function>.+)")
+_PASSES_ON = re.compile(
+    r"(?:.*[/\\])?torch[/\\](?:(?:_ops|_library[/\\]custom_ops|overrides)\.py"
+    r"|utils[/\\]_(?:contextlib|device)\.py"
+    r"|nn[/\\]modules[/\\]module\.py(?=\(\d+\): (?:_wrapped)?_call_impl)"
+    r"|autograd[/\\]function\.py(?=\(\d+\): apply)"
+    r"|amp[/\\]autocast_mode\.py(?=\(\d+\): decorate_))\(\d+\): .+"
+)
+"""Frames of torch that only pass a call on: who called them says what ran."""
 
 
 def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list[str]:
     """Name of what a thread was in for most of each time; "" where nothing says so.
 
     It is the innermost operator, annotation, module or Python frame that holds four fifths of it.
+    Frames by which torch only passes a call on do not count.
 
     Args:
         host: the host rows.
@@ -145,8 +154,12 @@ def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) ->
         return named
     if moments is not None:
         python = python[around_any(events.start[python], events.duration[python], moments)]
-    python = python[host.trace.strings.map(events.name[python], is_frame, bool)]
+    python = python[host.trace.strings.map(events.name[python], _says_what, bool)]
     return np.concatenate([named, python])
+
+
+def _says_what(name: str) -> bool:
+    return is_frame(name) and not _PASSES_ON.fullmatch(name)
 
 
 def _name(text: str) -> str:

@@ -318,7 +318,13 @@ def _find_graph_pause(context: Context) -> Iterator[Occurrence]:
 
 
 def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
-    """Gaps that end with a graph launched too late."""
+    """Gaps that end with a graph launched too late.
+
+    The only launch in a trace that marks no steps follows no other, and uploads the graph: once.
+    """
+    launches = unique(context.analysis.device_events.launch[replayed])
+    if len(launches) == 1 and not context.steps.marked:
+        return
     gaps = context.gaps.in_steps(Cause.LAUNCH)
     gaps = gaps[lookup(replayed, context.analysis.gaps.device_event[gaps]) == 1]
     time, (spans, _) = context.gaps.us_per_step(gaps), uncut(context, gaps)
@@ -364,7 +370,8 @@ GRAPH_PAUSE = Rule(
     family="host",
     title="The device idles before or within CUDA or HIP graphs",
     description="Device events of CUDA or HIP graphs; gaps before a graph that was launched too "
-    "late, or gaps before events of a graph that was launched in time, of 2% of a step or more. "
+    "late (not the only one of a trace that marks no steps), or gaps before events of a graph that "
+    "was launched in time, of 2% of a step or more. "
     "Gaps within graphs are reported and cost nothing here.",
     fix=f"{_LATE} {_LISTED}",
     reference="CUDA semantics, CUDA graphs",

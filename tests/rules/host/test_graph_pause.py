@@ -31,6 +31,18 @@ def test_a_graph_is_launched_late(tmp_path: Path, launch: str) -> None:
     assert f"25.0 us, {call}.0 us of it in the launching call" in finding.evidence
 
 
+def test_the_only_launch_of_a_graph_follows_no_other(tmp_path: Path) -> None:
+    """It uploads the graph, once."""
+    picture = """
+        main ops    [aten::add    ]                   [aten::add        ]
+        main calls     [one corr=5]                     [graph corr=7]
+        gpu  kernel    [a corr=5   ]                                   [c corr=7  ]
+        """
+    assert RULE not in findings(tmp_path, picture, {**NAMES, "one": "cudaLaunchKernel"})
+    later = picture.replace("one", "graph", 1)
+    assert RULE in findings(tmp_path, later, NAMES)
+
+
 def test_a_gap_within_a_graph_is_reported_and_not_charged(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, WITHIN.format(launch="graph"), NAMES)[RULE]
     assert (finding.where, finding.cost_us_per_step) == ("within graphs", 0)
