@@ -138,7 +138,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Starts of the first 20 of these; of syncs: `syncs[].start_us`."""
     examples_us: list[Us | None] = []
     """Length of the longest call, device event, sync, idle time or step that begins at each of
-    `examples`; null where none does: a moment."""
+    `examples`, or of idle time charged to the finding that begins as a step does; null where none
+    does: a moment."""
     examples_event_id: list[int | None] = []
     """The event of that length, or the call that held the longest part of the sync; null for idle
     times, steps and moments."""

@@ -674,7 +674,7 @@ export interface Finding {
   count: number;
   /** Starts of the first 20 of these; of syncs: `syncs[].start_us`. */
   examples: number[];
-  /** Length of the longest call, device event, sync, idle time or step that begins at each of `examples`; null where none does: a moment. */
+  /** Length of the longest call, device event, sync, idle time or step that begins at each of `examples`, or of idle time charged to the finding that begins as a step does; null where none does: a moment. */
   examples_us: (number | null)[];
   /** The event of that length, or the call that held the longest part of the sync; null for idle times, steps and moments. */
   examples_event_id: (number | null)[];

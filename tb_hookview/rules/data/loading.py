@@ -120,6 +120,7 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
         f"{said}{does_more}",
         gaps=gaps,
         examples=context.analysis.steps.window[chosen, 0],
+        of_steps=True,
         latent=_latent(context, gaps),
         fix=" ".join([*([_FIX_MORE] * bool(does_more)), *([_fix(context, said)] * as_much)]),
     )

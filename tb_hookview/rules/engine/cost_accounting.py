@@ -17,7 +17,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import mask_of, setdiff, unique
+from tb_hookview.arrays.joins import isin, mask_of, setdiff, unique
 from tb_hookview.arrays.types import EventRow, GapIndex, Int, Nanoseconds, TimeSet
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.by_place import by_place
@@ -61,14 +61,26 @@ def with_lengths(
         _longer(moments, spans, longest, event)
     lengths = dict(zip(moments.tolist(), longest.tolist(), strict=True))
     events = dict(zip(moments.tolist(), event.tolist(), strict=True))
-    return [
-        msgspec.structs.replace(
-            finding,
-            examples_us=[_us(lengths[start]) for start in starts(occurrence, context)],
-            examples_event_id=[_id(events[start]) for start in starts(occurrence, context)],
+    result = []
+    for finding, occurrence in found:
+        idle, begins = _idle_from_steps_start(occurrence, context), starts(occurrence, context)
+        result.append(
+            msgspec.structs.replace(
+                finding,
+                examples_us=[_us(idle[at] if at in idle else lengths[at]) for at in begins],
+                examples_event_id=[_id(-1 if at in idle else events[at]) for at in begins],
+            )
         )
-        for finding, occurrence in found
-    ]
+    return result
+
+
+def _idle_from_steps_start(occurrence: Occurrence, context: Context) -> dict[int, int]:
+    """Start and duration of its gaps that begin as a step does, which is longer, nanoseconds."""
+    table, gaps = context.analysis.gaps, occurrence.gaps
+    if occurrence.of_steps:
+        return {}
+    gaps = gaps[isin(table.start[gaps], context.analysis.steps.window[:, 0])]
+    return dict(zip(table.start[gaps].tolist(), table.duration[gaps].tolist(), strict=True))
 
 
 def _longer(moments: Nanoseconds, spans: _Spans, longest: Nanoseconds, event: Int) -> None:

@@ -81,6 +81,8 @@ class Occurrence(Struct, frozen=True):
     examples: Nanoseconds | None = None
     """Starts of what was seen, nanoseconds; the report shows the first ones. None: those of
     `wasted`."""
+    of_steps: bool = False
+    """Whether its examples are whole steps."""
     caveats: tuple[str, ...] = ()
     """Sentences about what may make the figures wrong."""
     latent: str = ""

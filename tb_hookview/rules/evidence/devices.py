@@ -303,14 +303,26 @@ _FALLS_BACK = (
     "aten::_native_multi_head_attention",
 )
 """Where no fused kernel fits, these run the parts."""
-_REACH = 16
-"""Operators between the softmax and a product: scale, mask and what makes it, dropout, cast."""
+_BIAS = tuple(
+    f"aten::{name}{in_place}"
+    for name in (
+        *("abs", "neg", "log", "pow", "exp", "min", "minimum", "max", "maximum", "clamp", "zero"),
+        *("embedding", "index", "index_select", "gather", "cat", "stack", "lift_fresh", "detach"),
+    )
+    for in_place in ("", "_")
+)
+"""Operators that compute a bias of positions, as in T5, Swin and ALiBi; it is added after them."""
+_ADDS = ("aten::add", "aten::add_")
+_REACH = 40
+"""Operators between the softmax and a product: scale, mask or bias and what makes it, dropout,
+cast."""
 
 
 class Attention(Struct, frozen=True):
     """Chains of a batched product, a softmax and a batched product, in the measured steps.
 
-    Nothing but scaling, masks, casts and dropout lies between them. Rows are of the call tree.
+    Nothing but scaling, masks, biases, casts and dropout lies between them. Rows are of the call
+    tree.
     """
 
     first: TreeRow
@@ -336,7 +348,9 @@ def attention(context: Context) -> Attention:
     place = np.flatnonzero(context.rows.named(*_SOFTMAX)[row])
     product = context.rows.named(*_PRODUCTS)[row] & _around_batched(context)[row]
     between, thread = context.rows.named(*_BETWEEN)[row], context.call_tree.thread[row]
-    first, last = _reach(place, -1, product, between), _reach(place, 1, product, between)
+    last = _reach(place, 1, product, between)
+    biases, adds = (context.rows.named(*names)[row] for names in (_BIAS, _ADDS))
+    first = _reach(place, -1, product, between, biases, adds)
     whole = (first >= 0) & (last >= 0) & (thread[first] == thread[last])
     first, last = first[whole], last[whole]
     return Attention(row[first], row[place[whole]], row[last], _covered(context, row, first, last))
@@ -396,15 +410,29 @@ def _around_batched(context: Context) -> Bool:
     return found
 
 
-def _reach(place: Int, step: int, product: Bool, between: Bool) -> Int:
-    """First product on one side of each softmax, only `between` on the way; or -1."""
+def _reach(
+    place: Int,
+    step: int,
+    product: Bool,
+    between: Bool,
+    biases: Bool | None = None,
+    adds: Bool | None = None,
+) -> Int:
+    """First product on one side of each softmax, only `between` on the way; or -1.
+
+    Beyond what adds something lies `biases`, too.
+    """
     found = np.full(len(place), -1, np.int64)
-    open_ = np.ones(len(place), bool)
+    open_, added = np.ones(len(place), bool), np.zeros(len(place), bool)
     for distance in range(1, _REACH + 1):
         at = place + step * distance
         open_ &= (at >= 0) & (at < len(product))
         here = np.where(open_, at, 0)
         hit = open_ & product[here]
         found[hit] = here[hit]
-        open_ &= ~hit & between[here]
+        passed = between[here]
+        if biases is not None and adds is not None:
+            added |= open_ & adds[here]
+            passed = passed | (added & biases[here])
+        open_ &= ~hit & passed
     return found

@@ -125,10 +125,10 @@ ATTENTION_UNFUSED = Rule(
     family="kernels",
     title="Attention runs as separate matrix products and softmax",
     description="A batched matrix product, a softmax and a batched product in a row, with nothing "
-    "but scaling, masks, casts and dropout between them; inside scaled_dot_product_attention, "
-    "where it falls back to its own parts, and the fast path of nn.MultiheadAttention as well. The "
-    "cost is all of that, products included; where the model runs on the CPU with its nodes, over "
-    "3% of a step.",
+    "but scaling, masks, biases of positions, casts and dropout between them; inside "
+    "scaled_dot_product_attention, where it falls back to its own parts, and the fast path of "
+    "nn.MultiheadAttention as well. The cost is all of that, products included; where the model "
+    "runs on the CPU with its nodes, over 3% of a step.",
     fix=f"{_CALL} Flash attention needs float16 or bfloat16 and a head size that it supports; the "
     "memory-efficient kernel takes float32, too. Both take any number of tokens without a loss of "
     f"alignment. {_MASKS} Use FlexAttention for custom masks.",

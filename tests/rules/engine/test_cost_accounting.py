@@ -385,10 +385,13 @@ def test_lengths_of_examples_as_a_walk_over_all_tables_finds_them(trace: str) ->
     spans = [pair for table in tables for pair in zip(table.start, table.end, strict=True)]
     for start, end in [*spans, *data.steps.window]:
         ends[int(start)] = max(ends.get(int(start), 0), int(end))
-    checked = 0
+    checked, gaps, steps = 0, data.gaps, set(data.steps.window[:, 0].tolist())
     for found in cost_accounting.findings(context):
+        mine = found.occurrence.gaps[: 0 if found.occurrence.of_steps else None]
+        own = [gap for gap in mine if gaps.start[gap] in steps]
+        idle = {int(gaps.start[gap]): int(gaps.end[gap]) for gap in own}
         expected = [
-            (ends[start] - start) / 1000 if start in ends else None
+            ((ends | idle)[start] - start) / 1000 if start in ends else None
             for start in starts(found.occurrence, context)
         ]
         assert found.finding.examples_us == expected

@@ -152,6 +152,15 @@ def test_a_graph_that_is_recorded_in_the_gap_is_not_to_be_moved(tmp_path: Path, 
     assert finding.cost_us_per_step == 3408 - 258
 
 
+def test_the_example_of_a_gap_from_the_start_of_a_step_is_as_long_as_the_gap(
+    tmp_path: Path,
+) -> None:
+    early = [row("user_annotation", "ProfilerStep#4", 0, 3000), row("cpu_op", "aten::a", 5, 1990)]
+    (finding,) = findings(tmp_path, [*early, *burst(2000, 1)])
+    assert finding.examples_us == [pytest.approx(2008, abs=10)]
+    assert finding.examples_event_id == [None]
+
+
 @pytest.mark.parametrize("until", [2900, 1500])
 def test_a_graph_that_is_recorded_in_no_operator(tmp_path: Path, until: int) -> None:
     """What is between the two calls is the recording."""

@@ -52,6 +52,15 @@ def test_a_mask_with_the_value_of_a_new_tensor(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == pytest.approx(5 * 4)
 
 
+@pytest.mark.parametrize("added", [True, False])
+def test_a_bias_of_positions_that_is_made_in_it(tmp_path: Path, added: bool) -> None:
+    """As in the first layer of T5; without a sum the softmax is of something else."""
+    names = ("arange", "arange", "sub", "abs", "lt", "div", "log", "mul", "min", "where")
+    bias = [(f"aten::{name}", ADD) for name in (*names, "embedding", *["add_"] * added)]
+    found = findings(tmp_path, operators([BMM, *bias, SOFTMAX, BMM]))
+    assert (RULE in found) == added
+
+
 @pytest.mark.parametrize(
     "names",
     [
