@@ -63,6 +63,7 @@ def answer(
     slow_of = _slow_of(ranks, pipelines)
     stragglers = find_stragglers(compared, fixes, slow_of)
     suspect = find_suspect(compared, fixes, numbers, stragglers)
+    left_out = [schema.UnreadableRank(path=at, reason=why) for at, why in unreadable.items()]
     rank_rows = [
         _rank_row(place, number, rank, rows, matched.clocks)
         for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
@@ -83,14 +84,13 @@ def answer(
             for place, stages in enumerate(pipelines)
         ],
         missing_ranks=sorted(set(range(_world_size(ranks) or 0)) - set(numbers)),
-        unreadable=[
-            schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
-        ],
+        unreadable=left_out,
         unmatched=matched.unmatched,
         clock_spread_us=spread,
         warnings=[*matched.refused, *remarks(ranks, numbers, compared, spread, suspect)],
         replay_error=fixes.error,
         suspect=None if suspect is None else suspect.rank,
+        suspect_wait_us=None if suspect is None else suspect.late / _US,
         marked=any(rank.steps.marked for rank in ranks),
     )
 

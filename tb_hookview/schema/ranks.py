@@ -265,6 +265,8 @@ class Run(Struct, frozen=True, kw_only=True):
     suspect: int | None = None
     """A rank that is late in all measured steps, which are too few to rule out chance; null where
     there is none, or a straggler in more than one step."""
+    suspect_wait_us: Us | None = None
+    """Time per step by which the others wait longer than `suspect`; null without one."""
     marked: bool = True
     """Whether a trace marks steps; else each trace is one step, and times per step are of it."""
 

@@ -13,6 +13,7 @@ import pytest
 from ranks.programs import Program, Step, played, write
 from ranks.test_run import analyzed
 
+from tb_hookview.formats import format_us
 from tb_hookview.ranks.document import verdict_sentence
 from tb_hookview.ranks.lateness import is_consistent, latest
 
@@ -173,9 +174,15 @@ def test_steps_that_are_too_few_are_said_to_be_with_the_rank_they_suspect(
         " per step for rank 1 in all of 2 steps, too few to rule out chance; record 8 or more, "
         "as the first warms up"
     )
-    assert verdict_sentence(two).startswith("Rank 1 may be a straggler, in too few steps to rule ")
+    waited = format_us(two.suspect_wait_us)
+    assert f"the others waited {waited} per step" in note
+    assert verdict_sentence(two) == (
+        f"Rank 1 may be a straggler: the others wait {waited} per step for it, in too few steps "
+        "to rule out chance."
+    )
     assert [row.rank for row in many.stragglers] == [1]
     assert (two.suspect, many.suspect) == (1, None)
+    assert many.suspect_wait_us is None
     assert not [text for text in many.warnings if text.startswith("the others waited")]
 
 

@@ -1349,6 +1349,10 @@ export const Run = {
   suspect: {
     text: "A rank that is late in all measured steps, which are too few to rule out chance; null where there is none, or a straggler in more than one step.",
   },
+  suspect_wait_us: {
+    unit: "us",
+    text: "Time per step by which the others wait longer than `suspect`; null without one.",
+  },
   marked: {
     text: "Whether a trace marks steps; else each trace is one step, and times per step are of it.",
   },

@@ -1692,6 +1692,8 @@ export interface Run {
   replay_error: number | null;
   /** A rank that is late in all measured steps, which are too few to rule out chance; null where there is none, or a straggler in more than one step. */
   suspect: number | null;
+  /** Time per step by which the others wait longer than `suspect`; null without one. */
+  suspect_wait_us: number | null;
   /** Whether a trace marks steps; else each trace is one step, and times per step are of it. */
   marked: boolean;
 }
