@@ -241,11 +241,18 @@ def _sizes(ranks: Sequence[RankSummary], members: Members) -> Int:
 
 
 def _reason_of(episode: Episode | None, waited: float) -> tuple[str | None, str | None]:
-    """Kind and path of the largest reason, where it explains some of a new wait."""
-    if episode is None or not episode.reasons:
+    """Kind and path of the largest reason, where it explains some of a new wait.
+
+    Else it is the host's, where the device waited for its launches.
+    """
+    if episode is None:
         return None, None
-    reason, excess = max(episode.reasons.items(), key=lambda item: item[1])
-    return reason if excess > _EXPLAINED * waited else (None, None)
+    least = _EXPLAINED * waited
+    if episode.reasons:
+        reason, excess = max(episode.reasons.items(), key=lambda item: item[1])
+        if excess > least:
+            return reason
+    return ("host", None) if episode.starved > least else (None, None)
 
 
 def _bandwidth(kind: str, size: int, transfer: int, ranks: int) -> float | None:

@@ -111,7 +111,8 @@ class Collective(Struct, frozen=True, kw_only=True):
     start of the step where they had none before; null for none, and where that explains less than a
     quarter of `new_wait_us`."""
     late_reason: str | None
-    """What it spent that time on: module, data, optimizer, sync, host, device; null for unknown."""
+    """What it spent that time on: module, data, optimizer, sync, host, device; null for unknown.
+    It is host, too, where none of these is long enough and its device waited for launches."""
     late_by_us: Us | None
     """Time of the straggler before it, less that of the next latest; null for unknown."""
     bus_gb_per_s: float | None

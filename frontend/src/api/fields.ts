@@ -147,7 +147,7 @@ export const Collective = {
     text: "Module on which it spent more time than the others since their last collective, or since the start of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`.",
   },
   late_reason: {
-    text: "What it spent that time on: module, data, optimizer, sync, host, device; null for unknown.",
+    text: "What it spent that time on: module, data, optimizer, sync, host, device; null for unknown. It is host, too, where none of these is long enough and its device waited for launches.",
   },
   late_by_us: {
     unit: "us",
