@@ -63,6 +63,7 @@ def answer(
     slow_of = _slow_of(ranks, pipelines)
     stragglers = find_stragglers(compared, fixes, slow_of)
     suspect = find_suspect(compared, fixes, numbers, stragglers)
+    left_out = [schema.UnreadableRank(path=at, reason=why) for at, why in unreadable.items()]
     rank_rows = [
         _rank_row(place, number, rank, rows, matched.clocks)
         for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
@@ -83,14 +84,13 @@ def answer(
             for place, stages in enumerate(pipelines)
         ],
         missing_ranks=sorted(set(range(_world_size(ranks) or 0)) - set(numbers)),
-        unreadable=[
-            schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
-        ],
+        unreadable=left_out,
         unmatched=matched.unmatched,
         clock_spread_us=spread,
         warnings=[*matched.refused, *remarks(ranks, numbers, compared, spread, suspect)],
         replay_error=fixes.error,
         suspect=None if suspect is None else suspect.rank,
+        suspect_wait_us=None if suspect is None else suspect.late / _US,
         marked=any(rank.steps.marked for rank in ranks),
     )
 
@@ -241,11 +241,18 @@ def _sizes(ranks: Sequence[RankSummary], members: Members) -> Int:
 
 
 def _reason_of(episode: Episode | None, waited: float) -> tuple[str | None, str | None]:
-    """Kind and path of the largest reason, where it explains some of a new wait."""
-    if episode is None or not episode.reasons:
+    """Kind and path of the largest reason, where it explains some of a new wait.
+
+    Else it is the host's, where the device waited for its launches.
+    """
+    if episode is None:
         return None, None
-    reason, excess = max(episode.reasons.items(), key=lambda item: item[1])
-    return reason if excess > _EXPLAINED * waited else (None, None)
+    least = _EXPLAINED * waited
+    if episode.reasons:
+        reason, excess = max(episode.reasons.items(), key=lambda item: item[1])
+        if excess > least:
+            return reason
+    return ("host", None) if episode.starved > least else (None, None)
 
 
 def _bandwidth(kind: str, size: int, transfer: int, ranks: int) -> float | None:

@@ -111,13 +111,16 @@ def summary_lines(run: Run) -> list[str]:
 
 
 def verdict_sentence(run: Run) -> str:
-    """What holds up the run, in one sentence: its first straggler, else how a step is spent."""
+    """What holds up the run, in one sentence: its first straggler or suspect, else how a step is
+    spent."""
     if run.stragglers:
         return f"R{_cost(run.stragglers[0], [], run.marked)[1:]}."
-    step, exposed = mean_of(run, "step_us"), mean_of(run, "exposed_communication_us")
     if run.suspect is not None:
-        first = f"Rank {run.suspect} may be a straggler, in too few steps to rule out chance"
-    elif len(run.ranks) == 1:
+        waited = f"{format_us(run.suspect_wait_us)} {_per(run.marked)}"
+        too_few = "in too few steps to rule out chance"
+        return f"Rank {run.suspect} may be a straggler: the others wait {waited} for it, {too_few}."
+    step, exposed = mean_of(run, "step_us"), mean_of(run, "exposed_communication_us")
+    if len(run.ranks) == 1:
         first = "One rank alone shows no straggler"
     elif run.unmatched > 0 and not run.collectives:
         first = "No collective is matched, stragglers are unknown"

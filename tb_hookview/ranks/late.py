@@ -86,6 +86,8 @@ class Episode(NamedTuple):
     """Whether they are of its device events, else of its host."""
     of_device: dict[Reason, int]
     """The same of its device events, whether or not that can delay the collective."""
+    starved: int = 0
+    """By how much longer its devices waited for launches than the others' median."""
 
 
 def find_episodes(
@@ -200,6 +202,7 @@ def _episode(
         rank=rank,
         step=int(ranks[rank].step[index]),
         late_by=max(0, int(late_by[place]) - int(np.delete(late_by, place).max())),
+        starved=_starved(ranks, device, rank) if by_device else 0,
         **found._asdict(),
     )
 
@@ -215,6 +218,20 @@ def _begins_at_once(members: Members, late: int, later: int) -> bool:
     """Whether a late member began so soon after its launch that it was its host that was late."""
     delay = int(members.start[late] - members.launch[late])
     return 0 < delay < max(_AT_ONCE * later, min(_AT_ONCE_NS, later / 2))
+
+
+def _starved(ranks: Sequence[RankSummary], spans: Spans, late: int) -> int:
+    """By how much longer a rank's devices waited for launches than the others' lower median.
+
+    That is work of its host, even if it is ahead again by the collective, or began the window late.
+    """
+
+    def waited(number: int) -> int:
+        rank, (_, left, end) = ranks[number], spans[number]
+        return int(rank.ahead.starved[slice(*np.searchsorted(rank.edges, (left, end)))].sum())
+
+    others = [waited(other) for other in compared(list(spans), late)]
+    return max(0, waited(late) - median_low(others))
 
 
 def each_once(episodes: Sequence[Episode]) -> list[Episode]:

@@ -111,7 +111,8 @@ class Collective(Struct, frozen=True, kw_only=True):
     start of the step where they had none before; null for none, and where that explains less than a
     quarter of `new_wait_us`."""
     late_reason: str | None
-    """What it spent that time on: module, data, optimizer, sync, host, device; null for unknown."""
+    """What it spent that time on: module, data, optimizer, sync, host, device; null for unknown.
+    It is host, too, where none of these is long enough and its device waited for launches."""
     late_by_us: Us | None
     """Time of the straggler before it, less that of the next latest; null for unknown."""
     bus_gb_per_s: float | None
@@ -265,6 +266,8 @@ class Run(Struct, frozen=True, kw_only=True):
     suspect: int | None = None
     """A rank that is late in all measured steps, which are too few to rule out chance; null where
     there is none, or a straggler in more than one step."""
+    suspect_wait_us: Us | None = None
+    """Time per step by which the others wait longer than `suspect`; null without one."""
     marked: bool = True
     """Whether a trace marks steps; else each trace is one step, and times per step are of it."""
 

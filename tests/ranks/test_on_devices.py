@@ -171,6 +171,19 @@ def test_a_delay_of_the_first_collective_is_explained_from_the_begin_of_its_step
     assert any(text in line for line in straggler_lines([straggler])) == (unknown > 50)
 
 
+@pytest.mark.parametrize("longer", [0.0, 38.0])
+def test_a_device_that_waited_for_launches_is_late_by_its_host_though_that_takes_no_longer_then(
+    tmp_path: Path, longer: float
+) -> None:
+    """The host works longer before the collective before, while the device has work for it."""
+    even = [Part(device=60.0), Part(), Part(host=40.0, device=20.0)]
+    run = analyzed(
+        write(tmp_path / "run", program([even[0], Part(loader=longer), even[2]], even), 1)
+    )
+    last = run.collectives[2]
+    assert (last.late_rank, last.late_reason) == ((SLOW, "host") if longer else (None, None))
+
+
 def test_time_of_a_device_in_no_module_is_not_of_its_host(tmp_path: Path) -> None:
     even = [Part("", waits="sync"), Part("", waits="sync")]
     straggler = only_straggler(tmp_path, [even[0], even[1]._replace(device=13.0)], even)

@@ -15,6 +15,7 @@ from ranks.test_run import analyzed
 
 from tb_hookview.cli.checks import stragglers
 from tb_hookview.errors import UsageError
+from tb_hookview.formats import format_us
 from tb_hookview.ranks.document import verdict_sentence
 from tb_hookview.ranks.lateness import is_consistent, latest
 
@@ -175,12 +176,18 @@ def test_steps_that_are_too_few_are_said_to_be_with_the_rank_they_suspect(
         " per step for rank 1 in all of 2 steps, too few to rule out chance; record 8 or more, "
         "as the first warms up"
     )
-    assert verdict_sentence(two).startswith("Rank 1 may be a straggler, in too few steps to rule ")
+    waited = format_us(two.suspect_wait_us)
+    assert f"the others waited {waited} per step" in note
+    assert verdict_sentence(two) == (
+        f"Rank 1 may be a straggler: the others wait {waited} per step for it, in too few steps "
+        "to rule out chance."
+    )
     assert [row.rank for row in many.stragglers] == [1]
     assert (two.suspect, many.suspect) == (1, None)
     with pytest.raises(UsageError, match="rank 1 may be a straggler"):
         stragglers(two, 0)
     assert (stragglers(two, 1).holds, stragglers(many, 0).holds) == (True, False)
+    assert many.suspect_wait_us is None
     assert not [text for text in many.warnings if text.startswith("the others waited")]
 
 

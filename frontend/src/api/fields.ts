@@ -147,7 +147,7 @@ export const Collective = {
     text: "Module on which it spent more time than the others since their last collective, or since the start of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`.",
   },
   late_reason: {
-    text: "What it spent that time on: module, data, optimizer, sync, host, device; null for unknown.",
+    text: "What it spent that time on: module, data, optimizer, sync, host, device; null for unknown. It is host, too, where none of these is long enough and its device waited for launches.",
   },
   late_by_us: {
     unit: "us",
@@ -1353,6 +1353,10 @@ export const Run = {
   },
   suspect: {
     text: "A rank that is late in all measured steps, which are too few to rule out chance; null where there is none, or a straggler in more than one step.",
+  },
+  suspect_wait_us: {
+    unit: "us",
+    text: "Time per step by which the others wait longer than `suspect`; null without one.",
   },
   marked: {
     text: "Whether a trace marks steps; else each trace is one step, and times per step are of it.",

@@ -188,7 +188,7 @@ export interface Collective {
   late_start_us: number | null;
   /** Module on which it spent more time than the others since their last collective, or since the start of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`. */
   late_module: string | null;
-  /** What it spent that time on: module, data, optimizer, sync, host, device; null for unknown. */
+  /** What it spent that time on: module, data, optimizer, sync, host, device; null for unknown. It is host, too, where none of these is long enough and its device waited for launches. */
   late_reason: string | null;
   /** Time of the straggler before it, less that of the next latest; null for unknown. */
   late_by_us: number | null;
@@ -1692,6 +1692,8 @@ export interface Run {
   replay_error: number | null;
   /** A rank that is late in all measured steps, which are too few to rule out chance; null where there is none, or a straggler in more than one step. */
   suspect: number | null;
+  /** Time per step by which the others wait longer than `suspect`; null without one. */
+  suspect_wait_us: number | null;
   /** Whether a trace marks steps; else each trace is one step, and times per step are of it. */
   marked: boolean;
 }

@@ -25,9 +25,12 @@ class Ahead(NamedTuple):
     """Time in windows in which host and device of a rank wait for each other, shape (w,)."""
 
     known: bool
-    """Whether launches are; else both are 0, as where hosts run the collectives."""
-    idle: Nanoseconds
+    """Whether launches of all collectives are; else all but `starved` are 0, as where hosts run
+    the collectives."""
+    starved: Nanoseconds
     """No device event ran, as the host had not launched the next one."""
+    idle: Nanoseconds
+    """The same, 0 where launches of collectives are not known."""
     waited: Nanoseconds
     """The host waited for a device that had not waited for it since its last collective."""
     other: Nanoseconds
@@ -49,16 +52,18 @@ def find_ahead(
     """
     launched = lookup(analysis.timing.launch_start, calls.first)
     windows = intervals.between(edges)
+    gaps, ends = _gaps(analysis)
+    starved = intervals.lengths_within(gaps, windows)
     if not (len(calls) and calls.on_device.all() and (launched >= 0).all()):
         none = np.zeros(len(windows), np.int64)
-        return Ahead(False, none, none, none, none[:0])
-    gaps, ends = _gaps(analysis)
+        return Ahead(False, starved, none, none, none, none[:0])
     waited = _waited(analysis, unique(calls.end), ends)
     resumed = waited[(waited[:, 1] >= edges[0]) & (waited[:, 1] <= edges[-1]), 1]
     window = np.searchsorted(edges, resumed, side="right")
     return Ahead(
         True,
-        intervals.lengths_within(gaps, windows),
+        starved,
+        starved,
         intervals.lengths_within(waited, windows),
         other,
         resumed[np.diff(window, append=-1) != 0],
@@ -70,7 +75,7 @@ def _gaps(analysis: Analysis) -> tuple[TimeSet, Nanoseconds]:
     events = analysis.device_events
     busy = events.time_of(np.ones(len(events), bool))
     order = np.argsort(events.start, kind="stable")
-    before = np.concatenate([[analysis.bounds[0]], busy[:-1, 1]])
+    before = np.concatenate([[analysis.bounds[0]], busy[:, 1]])[:-1]
     next_event = order[np.searchsorted(events.start[order], busy[:, 0])]
     # A launch that loads the kernel takes long, and the device waits for its end; a copy that the
     # host waits for ends after what it waited for.
