@@ -43,6 +43,16 @@ def test_what_fsdp_copies_for_its_collectives_is_not_to_be_avoided(tmp_path: Pat
     assert "device-layout-copies" not in found
 
 
+@pytest.mark.parametrize(("operator", "fires"), [("aten::addmm", False), ("aten::copy_", True)])
+def test_a_bias_that_a_product_copies_into_its_result(
+    tmp_path: Path, operator: str, fires: bool
+) -> None:
+    """`aten::addmm` does so by itself; what it makes contiguous is in an operator of its own."""
+    rows = eager.operators([("aten::mm", "sgemm"), (operator, NAMES["copying"])])
+    around = eager.row("cpu_op", "aten::addmm", 1019, 40)
+    assert ("device-layout-copies" in eager.findings(tmp_path, rows, [around])) == fires
+
+
 def test_a_small_share(tmp_path: Path) -> None:
     wide = " " * 300
     picture = (
@@ -65,6 +75,7 @@ def test_other_kernels(tmp_path: Path) -> None:
         ("torch::autograd::AccumulateGrad", "gradient_as_bucket_view"),
         ("CompiledFunction", "inputs and outputs of compiled graphs"),
         ("aten::contiguous", "made contiguous again"),
+        ("aten::sum", "dtype=torch.int32"),
     ],
 )
 def test_the_remedy_is_that_of_the_place(tmp_path: Path, operator: str, remedy: str) -> None:
