@@ -29,7 +29,7 @@ WAITS = {
 }
 """Rules on a device that waits for its host, which another variant's does not, or not as long.
 
-And on a share of the device's time, 30%, which only one variant reaches.
+And on a share of the device's time, 10% of it saved, which only one variant reaches.
 """
 ON_ONE = {
     # With the fix the host alone decides.

@@ -16,7 +16,13 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import OPERATOR, UNKNOWN
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host import LOOKUP, graph_calls, region_around, regions
+from tb_hookview.rules.evidence.host import (
+    LOOKUP,
+    graph_calls,
+    in_compiled_code,
+    region_around,
+    regions,
+)
 from tb_hookview.rules.evidence.optimizer import fix_of_gaps
 from tb_hookview.schema import module_label
 from tb_hookview.trace import EventCategory
@@ -266,33 +272,53 @@ GUARD_CHECKS = Rule(
 # A model that runs operator by operator, the same in every step.
 
 
+_GRAPH = re.compile(r"(cuda|hip)(GraphLaunch|StreamBeginCapture)")
 _COMPILED = re.compile(
     r"Torch-Compiled Region|## Call CompiledFxGraph|CompiledFunction|triton_(poi|red|per|tem)_"
-    r"|(cuda|hip)(GraphLaunch|StreamBeginCapture)"
 )
+_PART = 0.5
+"""Part of device work up to which compiled code leaves a model that is not compiled."""
 _REASONS = ("tiny-kernels-launch-bound", "pointwise-unfused")
-"""Rules of which one has to hold."""
+"""Rules of which one has to hold; the last where a part is compiled, as it leaves that out."""
+_NOTHING = "no region of torch.compile and no CUDA graph"
 _SYNCS = 2
 """A step: what syncs more often has to be changed first."""
 
 
 def _find_eager_compile_candidate(context: Context) -> Iterator[Occurrence]:
     syncs = int(np.count_nonzero(context.syncs.counted))
-    if context.any_name(_is_compiled) or syncs > _SYNCS * len(context.steps) or not _alike(context):
+    if (
+        context.any_name(lambda name: _GRAPH.match(name) is not None)
+        or syncs > _SYNCS * len(context.steps)
+        or not _alike(context)
+    ):
         return
-    reasons = [rule for rule in context.rules if rule.id in _REASONS]
+    compiled, part = context.any_name(_is_compiled), _compiled_part(context)
+    if part > _PART:
+        return
+    wanted = _REASONS[compiled:]
+    reasons = [rule for rule in context.rules if rule.id in wanted]
     found = [rule.id for rule in reasons if any(_of_model(context, rule))]
     if not found:
         return
     yield Occurrence(
         place="the model",
-        evidence=f"no region of torch.compile and no CUDA graph; {' and '.join(found)} "
+        evidence=(f"compiled code has {part:.0%} of device work" if compiled else _NOTHING)
+        + f"; {' and '.join(found)} "
         f"{'holds' if len(found) == 1 else 'hold'}; "
         + (f"{syncs / len(context.steps):.1f} syncs{context.each}" if syncs else "no syncs")
         + (", the same kernels in every step" if len(context.steps) > 1 else ""),
         count=len(context.steps),
         claims_gain=False,
         latent="its cost is that of the findings it names",
+    )
+
+
+def _compiled_part(context: Context) -> float:
+    """Part of device work that compiled code launched."""
+    events = context.device_events
+    return events.share(
+        events.launched_by(in_compiled_code(context)) | events.passing(_is_compiled)
     )
 
 
@@ -326,10 +352,11 @@ def _alike(context: Context) -> bool:
 EAGER_COMPILE_CANDIDATE = Rule(
     id="eager-compile-candidate",
     family="compile",
-    title="The model is not compiled and may gain from torch.compile",
-    description="No region of torch.compile, Triton kernel or CUDA graph; pointwise-unfused "
-    "or tiny-kernels-launch-bound holds, of more than the optimizer; at most two syncs per step; "
-    "the same kernels, equally often, in every step.",
+    title="The model, or a part of it, is not compiled and may gain from torch.compile",
+    description="No CUDA graph, and no region of torch.compile or Triton kernel: pointwise-unfused "
+    "or tiny-kernels-launch-bound holds, of more than the optimizer. Where compiled code has up to "
+    "half of device work: pointwise-unfused holds, of the rest. At most two syncs per step; the "
+    "same kernels, equally often, in every step.",
     fix="Try torch.compile on the model or on the functions that take the time. Leave the first "
     "steps out of the measurement: they compile. Remove shapes that depend on data first.",
     reference="PyTorch, Introduction to torch.compile",

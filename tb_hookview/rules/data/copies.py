@@ -337,6 +337,8 @@ _TO_ITSELF = ("Memcpy DtoD", "Memcpy D2D")
 """Its changes of layout are `conv-layout-transpose`."""
 _OTHERS = ("nchwToNhwc", "nhwcToNchw", "dma_request", "HtoD", "DtoH")
 """Kernels that convolutions launch, for traces without operators; copies from or to the host."""
+_WITH_BIAS = ("aten::addmm", "aten::baddbmm")
+"""Products that add: they copy the bias into each row of their result, and add the product."""
 _FIXES = {
     "AccumulateGrad": "Pass gradient_as_bucket_view=True to DistributedDataParallel: gradients "
     "then lie in their buckets. Without it, keep gradients in the layout of their parameters, so "
@@ -346,6 +348,9 @@ _FIXES = {
     "CUDA graph copies every input that may move into its fixed place: hand it the same tensors "
     "(torch._dynamo.mark_static_address), and capture larger parts. Fewer graph breaks pass fewer "
     "tensors.",
+    "aten::sum": "A sum of bools, or of integers below int64, copies them as int64 first. Pass "
+    "dtype=torch.int32 to halve the copy, or ask any() or all() where no count is needed. "
+    "torch.compile makes one kernel of both.",
 }
 """Remedies by a word in the name of the place, where they are not the rule's."""
 
@@ -380,18 +385,32 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
 def _within_device(context: Context) -> Bool:
     """Kernels that copy, and copies from the device to itself, that no convolution asked for.
 
+<<<<<<< HEAD
     FSDP copies shards into and out of its collectives, and casts them, which nothing avoids; the
     compiler copies constants, and inputs of what it times, once.
     """
     others = context.rows.inside(
         context.rows.beginning("FSDP::", "fsdp::") | context.analysis.compiling
     )
+=======
+    FSDP copies shards into and out of its collectives, and casts them, which nothing avoids; nor
+    what a product copies by itself.
+    """
+    launch = context.analysis.device_events.launch
+    operator = lookup(context.host.operator_around, launch)
+    bias = lookup(context.rows.named(*_WITH_BIAS), operator) == 1
+    fsdp = context.rows.inside(context.rows.beginning("FSDP::", "fsdp::"))
+>>>>>>> fb
     kind = context.analysis.trace.events.kind[context.analysis.device_events.event]
     events = context.device_events
     found = (kind == EventCategory.KERNEL) | events.beginning(*_TO_ITSELF)
     found &= events.of_kinds("copy")
     found &= ~events.beginning("batched_transpose_", "SubTensorOp") & ~events.containing(*_OTHERS)
+<<<<<<< HEAD
     found &= lookup(others, context.analysis.device_events.launch) != 1
+=======
+    found &= (lookup(fsdp, launch) != 1) & ~bias
+>>>>>>> fb
     return np.asarray(found & ~of_convolutions(context))
 
 
@@ -400,8 +419,13 @@ DEVICE_LAYOUT_COPIES = Rule(
     family="data-movement",
     title="Device-to-device copies of tensors (layout, dtype, concatenation)",
     description="Kernels and copies that only move data (contiguous, clone, cat, changes of type) "
+<<<<<<< HEAD
     "take over 5% of device work, FSDP's and the compiler's own apart; one finding for each place "
     "that takes over 1%. Those of convolutions are left to conv-layout-transpose.",
+=======
+    "take over 5% of device work, FSDP's own and those of a bias within addmm apart; one finding "
+    "for each place that takes over 1%. Those of convolutions are left to conv-layout-transpose.",
+>>>>>>> fb
     fix="Remove transposes that are made contiguous again. Write into one tensor instead of "
     "concatenating in a loop. Keep one memory format and one type of activations; leave autocast's "
     "cache of weights on. DistributedDataParallel copies no gradients with gradient_as_bucket_view="

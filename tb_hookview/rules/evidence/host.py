@@ -486,6 +486,12 @@ def graph_calls(context: Context) -> Bool:
     return context.rows.beginning(*_GRAPHS)
 
 
+def in_compiled_code(context: Context) -> Bool:
+    """Rows that are, or lie in, compiled code, its backward included; shape (n,)."""
+    wanted = context.rows.beginning("CompiledFunction", "Torch-Compiled Region")
+    return context.rows.inside(wanted | graph_calls(context) | _compiled(context))
+
+
 def region_around(context: Context) -> TreeRow:
     """Compiled region whose Python code runs each row, -1 for none and inside a graph."""
     region, call = regions(context), graph_calls(context)

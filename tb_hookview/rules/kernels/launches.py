@@ -28,6 +28,7 @@ from tb_hookview.rules.evidence.cuda_graphs import fix_where_recorded
 from tb_hookview.rules.evidence.devices import in_float64
 from tb_hookview.rules.evidence.host import (
     LONG_NS,
+    in_compiled_code,
     in_operators_before,
     launched_places,
     mostly_before_compiled_code,
@@ -163,8 +164,9 @@ _FIX_FOLDED = (
 )
 _SUMS_GRADIENTS = ("AccumulateGrad", "InputBuffer")
 _CHAIN = 3
-_SHARE = 0.3
 _SAVED = 0.7
+_SHARE = 0.1
+"""Part of the device time launched from which on it counts, if so much is saved."""
 _CAVEAT = (
     "That one kernel reads what the one before it wrote is taken from their order alone: the "
     "sizes of tensors are not compared."
@@ -172,21 +174,18 @@ _CAVEAT = (
 
 
 def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
-    if (context.device_events.counted & context.device_events.beginning("triton_")).any():
-        return
     fusible, events = _fusible(context), context.device_events
     launched = events.us_per_step(~events.of_kinds("communication"))
-    if events.us_per_step(fusible) <= _SHARE * launched:
+    if _SAVED * events.us_per_step(fusible) <= _SHARE * launched:
         return
     order, chain = _chains(context, fusible)
     size, length = np.bincount(chain), context.analysis.device_events.duration[order]
-    total = np.bincount(chain, weights=length)
     long = size >= _CHAIN
-    share = context.steps.us_per_step(total[long].sum()) / launched
-    if share <= _SHARE:
-        return
     wasted = order[long[chain] & ~_longest(chain, length)]
     waste = context.steps.us_per_step(context.analysis.device_events.duration[wasted].sum())
+    if _SAVED * waste <= _SHARE * launched:
+        return
+    share = context.steps.us_per_step(length[long[chain]].sum()) / launched
     yield Occurrence(
         place=context.steps.whole,
         evidence=f"{format_count(int(long.sum()), 'chain')} of {_CHAIN} or more elementwise "
@@ -228,14 +227,15 @@ def _chains(context: Context, wanted: Bool) -> tuple[DeviceEventIndex, Int]:
 
 
 def _fusible(context: Context) -> Bool:
-    """Elementwise kernels and reductions of forward and backward, shape (d,)."""
+    """Elementwise kernels and reductions of forward and backward, not compiled; shape (d,)."""
     work = context.analysis.device_events
     phase = lookup(context.analysis.phases.row, work.launch)
     sums = context.device_events.launched_by(
         context.rows.inside(context.rows.containing(*_SUMS_GRADIENTS))
     )
     eager = context.device_events.containing(*_EAGER, *_FOLDED)
-    wanted = eager & ~in_float64(context) & ~sums
+    compiled = context.device_events.launched_by(in_compiled_code(context))
+    wanted = eager & ~in_float64(context) & ~sums & ~compiled
     forward = (phase == Phase.FORWARD) | (
         (phase == Phase.OTHER) & (not context.analysis.phases.known[Phase.FORWARD])
     )
@@ -247,11 +247,11 @@ POINTWISE_UNFUSED = Rule(
     family="kernels",
     title="Elementwise kernels are not fused",
     description="Chains of three or more elementwise kernels and reductions of torch, directly one "
-    "after the other on a stream, in more than 30% of the device time launched in the step, "
-    "collectives apart; in forward (where that is unknown, in no phase) or backward, but not where "
-    "gradients are summed; and no Triton kernel in the trace. Batch norms of inference count as "
-    "elementwise. The cost is all of a chain but its longest kernel; the launches of these go, "
-    "too, and the operators that launch nothing else.",
+    "after the other on a stream, where one kernel for each would save more than 10% of the device "
+    "time launched in the step, collectives apart; in forward (where that is unknown, in no phase) "
+    "or backward, but not where gradients are summed, nor in compiled code. Batch norms of "
+    "inference count as elementwise. The cost is all of a chain but its longest kernel; the "
+    "launches of these go, too, and the operators that launch nothing else.",
     fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "
     "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",
     reference="PyTorch, Performance Tuning Guide: fuse operations",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rules.eager import ADD, findings, operators, row
 
 RULE = "eager-compile-candidate"
@@ -32,10 +33,24 @@ def test_steps_that_differ(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, *some)
 
 
-def test_a_model_that_is_compiled(tmp_path: Path) -> None:
-    region = [row("cpu_op", "Torch-Compiled Region: 0/0", 1001, 5)]
+@pytest.mark.parametrize(("length", "fires"), [(120, True), (800, False)])
+def test_a_model_of_which_a_part_is_compiled(tmp_path: Path, length: int, fires: bool) -> None:
+    regions = [
+        row("cpu_op", "Torch-Compiled Region: 0/0", 1001 + 1400 * number, length)
+        for number in range(3)
+    ]
+    found = findings(tmp_path, *(step(number, ADDS) for number in range(3)), regions)
+    assert (RULE in found) == fires
+    if fires:
+        assert found[RULE][0].evidence.startswith(
+            "compiled code has 10% of device work; pointwise-unfused holds; no syncs"
+        )
+
+
+def test_a_model_that_is_replayed(tmp_path: Path) -> None:
+    capture = [row("cuda_runtime", "cudaStreamBeginCapture", 900, 5)]
     some = (step(number, ADDS) for number in range(3))
-    assert RULE not in findings(tmp_path, *some, region)
+    assert RULE not in findings(tmp_path, *some, capture)
 
 
 def test_a_model_that_syncs(tmp_path: Path) -> None:

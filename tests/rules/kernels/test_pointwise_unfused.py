@@ -84,9 +84,33 @@ def test_collectives_are_not_in_what_it_is_a_part_of(tmp_path: Path) -> None:
     assert RULE in findings(tmp_path, model(operators((CHAIN + GEMM) * 4), reduces))
 
 
-def test_a_model_that_is_compiled(tmp_path: Path) -> None:
-    fused = operators([("aten::mul", "triton_poi_fused_mul_0")], start=4000)
-    assert RULE not in findings(tmp_path, model(operators((CHAIN + GEMM) * 4), fused))
+@pytest.mark.parametrize("name", ["Torch-Compiled Region: 0/0", "CompiledFunctionBackward"])
+def test_what_compiled_code_leaves_to_operators(tmp_path: Path, name: str) -> None:
+    region = row("cpu_op", name, 995, 2000)
+    fused = operators([("aten::mul", "triton_poi_fused_mul_0")], start=2500)
+    assert RULE not in findings(tmp_path, model(operators((CHAIN + GEMM) * 4), fused), [region])
+
+
+def test_a_model_of_which_a_part_is_compiled(tmp_path: Path) -> None:
+    """Only the chains outside of the region count."""
+    region = row("cpu_op", "Torch-Compiled Region: 0/0", 3990, 900)
+    compiled = operators([("aten::mul", "triton_poi_fused_mul_0"), *CHAIN], start=4000)
+    some = model(operators((CHAIN + GEMM) * 4), compiled)
+    (finding,) = findings(tmp_path, some, [region])[RULE]
+    assert finding.cost_us_per_step == pytest.approx(4 * (12 - 4))
+    assert finding.evidence.startswith("4 chains of 3 or more")
+
+
+@pytest.mark.parametrize(("longest", "fires"), [(4, True), (60, False)])
+def test_it_counts_by_what_it_saves(tmp_path: Path, longest: int, fires: bool) -> None:
+    """One kernel that takes most of its chain is as long when it does the others' work too."""
+    chains = [
+        each
+        for n in range(4)
+        for some, kernel in ((CHAIN[:1], longest), (CHAIN[1:] + GEMM, 4))
+        for each in operators(some, start=1000 + 200 * n + 70 * (kernel == 4), kernel=kernel)
+    ]
+    assert (RULE in findings(tmp_path, model(chains))) == fires
 
 
 def test_kernels_on_streams_of_their_own(tmp_path: Path) -> None:
