@@ -385,32 +385,22 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
 def _within_device(context: Context) -> Bool:
     """Kernels that copy, and copies from the device to itself, that no convolution asked for.
 
-<<<<<<< HEAD
-    FSDP copies shards into and out of its collectives, and casts them, which nothing avoids; the
-    compiler copies constants, and inputs of what it times, once.
-    """
-    others = context.rows.inside(
-        context.rows.beginning("FSDP::", "fsdp::") | context.analysis.compiling
-    )
-=======
     FSDP copies shards into and out of its collectives, and casts them, which nothing avoids; nor
-    what a product copies by itself.
+    what a product copies by itself. The compiler copies constants, and inputs of what it times,
+    once.
     """
     launch = context.analysis.device_events.launch
     operator = lookup(context.host.operator_around, launch)
     bias = lookup(context.rows.named(*_WITH_BIAS), operator) == 1
-    fsdp = context.rows.inside(context.rows.beginning("FSDP::", "fsdp::"))
->>>>>>> fb
+    others = context.rows.inside(
+        context.rows.beginning("FSDP::", "fsdp::") | context.analysis.compiling
+    )
     kind = context.analysis.trace.events.kind[context.analysis.device_events.event]
     events = context.device_events
     found = (kind == EventCategory.KERNEL) | events.beginning(*_TO_ITSELF)
     found &= events.of_kinds("copy")
     found &= ~events.beginning("batched_transpose_", "SubTensorOp") & ~events.containing(*_OTHERS)
-<<<<<<< HEAD
-    found &= lookup(others, context.analysis.device_events.launch) != 1
-=======
-    found &= (lookup(fsdp, launch) != 1) & ~bias
->>>>>>> fb
+    found &= (lookup(others, launch) != 1) & ~bias
     return np.asarray(found & ~of_convolutions(context))
 
 
@@ -419,13 +409,9 @@ DEVICE_LAYOUT_COPIES = Rule(
     family="data-movement",
     title="Device-to-device copies of tensors (layout, dtype, concatenation)",
     description="Kernels and copies that only move data (contiguous, clone, cat, changes of type) "
-<<<<<<< HEAD
-    "take over 5% of device work, FSDP's and the compiler's own apart; one finding for each place "
-    "that takes over 1%. Those of convolutions are left to conv-layout-transpose.",
-=======
-    "take over 5% of device work, FSDP's own and those of a bias within addmm apart; one finding "
-    "for each place that takes over 1%. Those of convolutions are left to conv-layout-transpose.",
->>>>>>> fb
+    "take over 5% of device work, FSDP's own, the compiler's and those of a bias within addmm "
+    "apart; one finding for each place that takes over 1%. Those of convolutions are left to "
+    "conv-layout-transpose.",
     fix="Remove transposes that are made contiguous again. Write into one tensor instead of "
     "concatenating in a loop. Keep one memory format and one type of activations; leave autocast's "
     "cache of weights on. DistributedDataParallel copies no gradients with gradient_as_bucket_view="

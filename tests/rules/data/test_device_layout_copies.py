@@ -43,14 +43,14 @@ def test_what_fsdp_copies_for_its_collectives_is_not_to_be_avoided(tmp_path: Pat
     assert "device-layout-copies" not in found
 
 
-<<<<<<< HEAD
 def test_what_is_copied_as_code_is_compiled_is_in_no_later_step(tmp_path: Path) -> None:
     picture = step() + "main notes" + " " * 20 + "[compile               ]"
     names = {**NAMES, "compile": "create_aot_dispatcher_function (dynamo_timed)"}
     assert "device-layout-copies" not in findings(tmp_path, picture, names)
     names["compile"] = "range"
     assert "device-layout-copies" in findings(tmp_path, picture, names)
-=======
+
+
 @pytest.mark.parametrize(("operator", "fires"), [("aten::addmm", False), ("aten::copy_", True)])
 def test_a_bias_that_a_product_copies_into_its_result(
     tmp_path: Path, operator: str, fires: bool
@@ -59,7 +59,6 @@ def test_a_bias_that_a_product_copies_into_its_result(
     rows = eager.operators([("aten::mm", "sgemm"), (operator, NAMES["copying"])])
     around = eager.row("cpu_op", "aten::addmm", 1019, 40)
     assert ("device-layout-copies" in eager.findings(tmp_path, rows, [around])) == fires
->>>>>>> fb
 
 
 def test_a_small_share(tmp_path: Path) -> None:
