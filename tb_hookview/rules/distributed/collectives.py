@@ -20,6 +20,7 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import NamedRows
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
 from tb_hookview.rules.evidence.traffic import (
+    are_tiny,
     collectives,
     has_ddp,
     transfers_of,
@@ -212,6 +213,16 @@ _WAITING = (
     "hardly shortens. Compare the ranks (view Ranks, `hookview ranks`), and balance what they do: "
     "lengths of sequences, tokens of experts, data loading, logging."
 )
+_PART = 0.25
+"""Part of the exposed time from which on a collective next to the longest has its remedy, too."""
+_ONE_WAITS = (
+    "The {0}s take too long for what they move: most of that is a wait for another rank, which "
+    "sending less hardly shortens. Compare the ranks (view Ranks, `hookview ranks`)."
+)
+_LATENCY = (
+    "Messages of a few bytes, such as sizes, take the latency of the network or a wait for other "
+    "ranks: exchange several values in one message, or earlier, while something is computed."
+)
 _COMPARE = (
     "One rank's trace does not show which part of it is a wait for other ranks: compare the ranks "
     "first (view Ranks, `hookview ranks`). "
@@ -303,7 +314,9 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         confidence="medium",
         examples=context.call_tree.start[calls],
         caveats=(INCLUDES_WAITS,),
-        fix=_remedy(context, name, share, np.flatnonzero(calls), context.call_tree.duration[calls]),
+        fix=_remedy(
+            context, [name], share, np.flatnonzero(calls), context.call_tree.duration[calls]
+        ),
     )
 
 
@@ -348,7 +361,13 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         caveats=(INCLUDES_WAITS, _GRAPHS)
         if context.any_name(lambda name: name in ("cudaGraphLaunch", "hipGraphLaunch"))
         else (INCLUDES_WAITS,),
-        fix=_remedy(context, next(iter(times)), share, launch, alone),
+        fix=_remedy(
+            context,
+            [name for name, us in times.items() if us > _PART * exposed] or list(times)[:1],
+            share,
+            launch,
+            alone,
+        ),
     )
 
 
@@ -409,19 +428,24 @@ def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
 
 
 def _remedy(
-    context: Context, collective: str, share: float, launch: TreeRow, time: Nanoseconds
+    context: Context, longest: list[str], share: float, launch: TreeRow, time: Nanoseconds
 ) -> str:
     """The remedy by what most of the time is: a wait, or a transfer by one collective.
 
     Args:
         context: the steps.
-        collective: the one with the most time.
+        longest: the collectives with the most time, the longest first.
         share: part of the step.
         launch, time: as of `_fix`.
     """
+    collective, *others = longest
     fix = _fix(context, collective, launch, time)
     if waits_for_ranks(context):
         return f"{_WAITING} {fix}" if collective == _MESSAGES else _WAITING
+    if waits_for_ranks(context, _kind(collective)):
+        also = [each for each in others if each in _COLLECTIVES][:1]
+        fixes = (f"The {each}s: {_fix(context, each, launch, time) or _FIX}" for each in also)
+        return " ".join([_ONE_WAITS.format(collective), *fixes])
     return (_COMPARE if share > _MOSTLY else "") + (fix or _FIX)
 
 
@@ -444,9 +468,19 @@ def _fix(context: Context, collective: str, launch: TreeRow, time: Nanoseconds) 
         return "" if has_ddp(context) else _BUCKETS + _LESS
     if collective not in ("all-gather", "reduce-scatter"):
         return ""
+    return _LATENCY if are_tiny(context, _kind(collective)) else _of_parts(context, launch, time)
+
+
+def _of_parts(context: Context, launch: TreeRow, time: Nanoseconds) -> str:
+    """The remedy where parts are gathered or scattered outside of FSDP."""
     phase = lookup(context.analysis.phases.row, launch)
     mostly = 2 * time[(launch >= 0) & (phase == Phase.OPTIMIZER)].sum() > time.sum()
     return _OPTIMIZERS_SHARDS if mostly else _DEPENDENT
+
+
+def _kind(collective: str) -> str:
+    """Kind of collective, as `CollectiveCalls` names it."""
+    return collective.replace("-", "_")
 
 
 def _reduces_no_gradients(context: Context, launch: TreeRow, time: Nanoseconds) -> bool:

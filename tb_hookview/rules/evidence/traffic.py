@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from tb_hookview.analysis.collectives.calls import find_collectives
+from tb_hookview.analysis.collectives.calls import CollectiveCalls, find_collectives
 from tb_hookview.analysis.host.activity import width
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause
@@ -470,22 +470,42 @@ _JUDGED = 0.75
 _LATENCY_NS, _LATENCY_ON_HOST_NS = 100_000, 10_000_000
 """Time of a collective up to which it may be the latency of the network alone, and of the host's
 steps from rank to rank."""
+_TINY = 4096
+"""Bytes up to which a message is latency on any network."""
 _SLOW = 0.1
 """Bytes per nanosecond (GB/s) below which no network is that slow."""
 
 
-def waits_for_ranks(context: Context) -> bool:
-    """Whether most of the time in collectives is in those that last too long for what they move."""
-    analysis = context.analysis
-    calls = find_collectives(analysis.host, analysis.device_events, analysis.kinds)
-    counted = lookup(context.rows.counted, calls.row) == 1
-    counted &= calls.ranks != 1
+def waits_for_ranks(context: Context, kind: str = "") -> bool:
+    """Whether most of the time in collectives is in those that last too long for what they move.
+
+    Args:
+        context: the steps.
+        kind: as `CollectiveCalls` names it, "" for all.
+    """
+    calls, counted = _calls(context, kind)
     time, known = np.where(counted, calls.end - calls.start, 0), calls.bytes >= 0
     if time[known].sum() < _JUDGED * time.sum():
         return False
     long = time > np.where(calls.on_device, _LATENCY_NS, _LATENCY_ON_HOST_NS)
     long &= known & (calls.bytes < _SLOW * time)
     return bool(time[long].sum() > _MOST * time.sum())
+
+
+def are_tiny(context: Context, kind: str) -> bool:
+    """Whether all messages of a kind of collective are so small that they take only latency."""
+    calls, counted = _calls(context, kind)
+    sizes = calls.bytes[counted]
+    return bool(len(sizes) and (sizes >= 0).all() and (sizes <= _TINY).all())
+
+
+def _calls(context: Context, kind: str) -> tuple[CollectiveCalls, Bool]:
+    """All collectives, and which of them are of a kind, of several ranks and in measured steps."""
+    analysis = context.analysis
+    calls = find_collectives(analysis.host, analysis.device_events, analysis.kinds)
+    counted = lookup(context.rows.counted, calls.row) == 1
+    counted &= calls.ranks != 1
+    return calls, counted & np.array([not kind or each == kind for each in calls.kind], bool)
 
 
 def has_ddp(context: Context) -> bool:

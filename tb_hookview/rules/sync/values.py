@@ -39,6 +39,14 @@ _REDUCTIONS = (
 )
 _READS = ("aten::is_nonzero", "aten::item", "aten::_local_scalar_dense")
 _FINITE = ("aten::isnan", "aten::isinf", "aten::isfinite")
+_COMPARES = tuple(f"aten::{name}" for name in ("eq", "ne", "lt", "le", "gt", "ge"))
+_LOOP = 8
+"""Branches in a row from which on they are a loop over the elements of a tensor."""
+_ELEMENTS = "one after another, each after a comparison alone, as in a Python loop over elements"
+_WHOLE = (
+    "Compare whole tensors, and read one result: (prediction == label).sum() instead of a loop "
+    "over elements, torch.equal() instead of a test of each."
+)
 _ALL = "each right after aten::all or aten::any, as where a mask is tested"
 _MASKS = (
     "Where a library tests a mask (transformers: whether anything is padded), pass no mask if "
@@ -50,9 +58,21 @@ _MASKS = (
 def _find_bool_branch(context: Context) -> Iterator[Occurrence]:
     explained, finite = context.explained_by(SYNC_BOOL_BRANCH), _after_finite_check(context)
     of_all = _of_all(context) & ~finite
-    yield from by_place(context, explained & ~finite & ~of_all)
+    elements = _of_elements(context, explained)
+    yield from by_place(context, explained & ~finite & ~of_all & ~elements)
+    yield from by_place(context, explained & elements, note=_ELEMENTS, fix=_WHOLE)
     yield from by_place(context, explained & finite, note="each after a check for NaN or inf")
     yield from by_place(context, explained & of_all, note=_ALL, fix=_MASKS)
+
+
+def _of_elements(context: Context, explained: Bool) -> Bool:
+    """Branches in a row, many of them, between which nothing but a comparison runs."""
+    syncs = context.syncs
+    compared = syncs.before(syncs.outermost(*_READS), *_READS)
+    found = explained & syncs.named(compared, *_COMPARES)
+    follows = syncs.named(syncs.before(compared, "aten::select", "aten::unbind"), *_READS)
+    run = np.cumsum(~(found & follows))  # each that follows none begins one
+    return np.asarray(found & (np.bincount(run, found)[run] >= _LOOP))
 
 
 def _of_all(context: Context) -> Bool:
@@ -73,7 +93,7 @@ SYNC_BOOL_BRANCH = Rule(
     family="sync",
     title="Python branches on the value of a tensor",
     description="A sync in aten::is_nonzero. The evidence says where a check for NaN or inf "
-    "precedes it.",
+    "precedes it, and where eight or more follow one another with a comparison alone in between.",
     fix="Replace the branch by torch.where, masking or clamping; check with torch._assert_async. "
     "Check for NaN and inf on the loss or gradient norm that exists already, every k steps only, "
     "or keep a flag on the device. Distributions check their parameters so: validate_args=False.",

@@ -270,6 +270,27 @@ def test_small_messages_that_last_long(
     assert ("overlap pieces" in finding.fix) != compare, "of no use for a wait"
 
 
+@pytest.mark.parametrize(
+    ("length", "others", "said"),
+    [
+        (200, 150, ["all-gathers take too long", "The all-to-alls: Split the batch in two"]),
+        (90, 70, ["latency of the network"]),
+    ],
+)
+def test_small_messages_next_to_others(
+    tmp_path: Path, length: float, others: float, said: list[str]
+) -> None:
+    """Tiny gathers are neither shards nor activations, whatever is exchanged besides."""
+    kernels = [("record_param_comms", "ncclDevKernel_AllGather")]
+    gathers = operators(kernels, start=1100, kernel=length)
+    known = {"Collective name": "_allgather_base", "dtype": "Long", "Group size": 2}
+    gathers[0]["args"] |= {**known, "In msg nelems": 8, "Out msg nelems": 16}
+    sends = operators([("mylib::push", "my_all_to_all_kernel")], start=1400, kernel=others)
+    fix = findings(tmp_path, COMPUTES, gathers, sends)[RULE][0].fix
+    assert all(words in fix for words in said)
+    assert "shards" not in fix
+
+
 def test_a_stage_waits_for_its_neighbours(tmp_path: Path) -> None:
     """A wait may be a bubble of the schedule, which has a remedy of its own."""
     around = [row("cpu_op", "c10d::recv_", 1095, 30), row("cpu_op", SINK, 980, 5)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rules.drawn import causes, findings
 
 
@@ -53,3 +54,26 @@ def test_a_value_that_is_read_without_a_branch(tmp_path: Path) -> None:
         main calls               [wait corr=6 ]
         """
     assert causes(tmp_path, picture) == ["sync-scalar-item"]
+
+
+@pytest.mark.parametrize(
+    ("between", "times", "remedy"),
+    [
+        ("aten::select", 8, "Compare whole tensors"),
+        ("aten::select", 3, "torch.where"),
+        ("aten::mul", 8, "torch.where"),
+    ],
+)
+def test_elements_compared_one_by_one(
+    tmp_path: Path, between: str, times: int, remedy: str
+) -> None:
+    (finding,) = findings(
+        tmp_path,
+        f"""
+        main ops   {f"[{between}] [aten::eq] [aten::is_nonzero] " * times}
+        main calls {f"{' ' * len(between)}               [wait    ]        " * times}
+        gpu kernel [{"k" + " " * 42 * times}]
+        """,
+    )["sync-bool-branch"]
+    assert finding.count == times
+    assert remedy in finding.fix
