@@ -636,11 +636,11 @@ export const Kernel = {
   },
   blocks_per_sm: {
     unit: "count",
-    text: "Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter).",
+    text: "Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or in that of less than half of the time.",
   },
   occupancy_pct: {
     unit: "percent",
-    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know it: it writes 0, although each multiprocessor has a warp.",
+    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know it (it writes 0, although each multiprocessor has a warp) for more than half of the time.",
   },
 } as const;
 
