@@ -39,18 +39,21 @@ def greatest_by(group: Int, values: Int, size: int, none: int = np.iinfo(np.int6
 
 
 def weighted_mean(group: Int, size: int, weight: Int, values: Float) -> Float:
-    """Mean of each group's known values by weight, NaN without any.
+    """Mean of each group's known values by weight, NaN without any, and where these have less than
+    half of the group's weight.
 
     Where no known value of a group has any weight, all count alike.
     """
     known = ~np.isnan(values)
+    most = np.bincount(group, weight, minlength=size) / 2
+    few = np.bincount(group[known], weight[known], minlength=size) < most
     group, values = group[known], values[known]
     weights = weight[known].astype(np.float64)
     weightless = np.bincount(group, weights, minlength=size) == 0
     weights[weightless[group]] = 1.0
     whole = np.bincount(group, weights, minlength=size)
     part = np.bincount(group, weights * values, minlength=size)
-    return np.asarray(np.where(whole > 0, part / np.maximum(whole, 1.0), np.nan))
+    return np.asarray(np.where((whole > 0) & ~few, part / np.maximum(whole, 1.0), np.nan))
 
 
 def heaviest(group: Int, size: int, of: Int, weight: Int) -> tuple[Int, Int]:

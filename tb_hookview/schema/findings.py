@@ -195,11 +195,11 @@ class PathWork(Struct, frozen=True):
     """Phase of the host, or of the launch of a device event; null in none."""
     name: str | None
     """Kind of the device events; "kernel loading", in whatever phase, as it happens once, and
-    "profiler" while it makes room for what it records ("Activity Buffer Request"); of the host
-    outside of phases the innermost operator, annotation, module or Python function that holds four
-    fifths of the time, and within a phase the same where the thread runs no operator for a
-    millisecond or more, from 5% of the host's time on. Null where nothing has a name, and for what
-    is too short to be listed."""
+    "profiler" while it makes room for what it records ("Activity Buffer Request") or is slow to
+    launch the first kernel (see `Step.idle`); of the host outside of phases the innermost operator,
+    annotation, module or Python function that holds four fifths of the time, and within a phase the
+    same where the thread runs no operator for a millisecond or more, from 5% of the host's time on.
+    Null where nothing has a name, and for what is too short to be listed."""
     us: Us
     """Mean over the measured steps; all rows add up to the step."""
 
@@ -325,8 +325,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """Difference of the two sides up to which they are even: 5% of the longer, or the part of it by
     which the replay with nothing changed is off, if that is more."""
     once_us: Us | None = None
-    """Time of the host in the measured steps for what happens once: loading the code of kernels. It
-    is part of `step_us`, and of none of the lengths above. Null where they are."""
+    """Time of the host in the measured steps for what happens once: loading the code of kernels, or
+    the first launch after the profiler started (see `idle.profiler`). It is part of `step_us`, and
+    of none of the lengths above. Null where they are."""
     later_step_us: Us | None = None
     """A step in the replay of which `findings[].unrecorded_gain_us_per_step` is a part: without
     what happens once and, where that is known, without what recording cost the host. Null where

@@ -286,11 +286,11 @@ class Kernel(Struct, frozen=True):
     `convolution` and `attention` can."""
     blocks_per_sm: MeanCount | None
     """Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it
-    is not in the trace (AMD, torch's second exporter)."""
+    is not in the trace (AMD, torch's second exporter), or in that of less than half of the time."""
     occupancy_pct: Percent | None
     """Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count.
     Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know
-    it: it writes 0, although each multiprocessor has a warp."""
+    it (it writes 0, although each multiprocessor has a warp) for more than half of the time."""
 
 
 class KernelsOmitted(Struct, frozen=True):

@@ -62,7 +62,9 @@ class Idle(Struct, frozen=True):
     time is busy. What is launched after a collective's end waits for no other rank."""
     profiler: Us | None
     """The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the
-    driver (loading of modules, a full command buffer) are not the profiler's."""
+    driver (loading of modules, a full command buffer) are not the profiler's. Or a thread was in
+    the trace's first launch, and this alone is by (2) of `kernel_loading`, with ten or more other
+    kernels launched, and nothing else loads: the profiler had just started."""
     device: Us | None
     """The next work had been launched by then, or before the trace began: the device idled although
     work was queued, or for something the trace does not show."""

@@ -601,7 +601,7 @@ export const Idle = {
   },
   profiler: {
     unit: "us",
-    text: "The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the driver (loading of modules, a full command buffer) are not the profiler's.",
+    text: "The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the driver (loading of modules, a full command buffer) are not the profiler's. Or a thread was in the trace's first launch, and this alone is by (2) of `kernel_loading`, with ten or more other kernels launched, and nothing else loads: the profiler had just started.",
   },
   device: {
     unit: "us",
@@ -639,11 +639,11 @@ export const Kernel = {
   },
   blocks_per_sm: {
     unit: "count",
-    text: "Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter).",
+    text: "Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or in that of less than half of the time.",
   },
   occupancy_pct: {
     unit: "percent",
-    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know it: it writes 0, although each multiprocessor has a warp.",
+    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know it (it writes 0, although each multiprocessor has a warp) for more than half of the time.",
   },
 } as const;
 
@@ -1070,7 +1070,7 @@ export const PathWork = {
   part: { text: "What passed the time, as the fields of `PathTime`." },
   phase: { text: "Phase of the host, or of the launch of a device event; null in none." },
   name: {
-    text: 'Kind of the device events; "kernel loading", in whatever phase, as it happens once, and "profiler" while it makes room for what it records ("Activity Buffer Request"); of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host\'s time on. Null where nothing has a name, and for what is too short to be listed.',
+    text: 'Kind of the device events; "kernel loading", in whatever phase, as it happens once, and "profiler" while it makes room for what it records ("Activity Buffer Request") or is slow to launch the first kernel (see `Step.idle`); of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host\'s time on. Null where nothing has a name, and for what is too short to be listed.',
   },
   us: { unit: "us", text: "Mean over the measured steps; all rows add up to the step." },
 } as const;
@@ -1899,7 +1899,7 @@ export const Verdict = {
   },
   once_us: {
     unit: "us",
-    text: "Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are.",
+    text: "Time of the host in the measured steps for what happens once: loading the code of kernels, or the first launch after the profiler started (see `idle.profiler`). It is part of `step_us`, and of none of the lengths above. Null where they are.",
   },
   later_step_us: {
     unit: "us",

@@ -774,7 +774,7 @@ export interface Idle {
   launch: number | null;
   /** The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched by then and was a collective's copy; or it had been launched in time and the work before was one. Kernels of collectives (NCCL) wait for other ranks as they run, not before: that time is busy. What is launched after a collective's end waits for no other rank. */
   communication: number | null;
-  /** The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the driver (loading of modules, a full command buffer) are not the profiler's. */
+  /** The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the driver (loading of modules, a full command buffer) are not the profiler's. Or a thread was in the trace's first launch, and this alone is by (2) of `kernel_loading`, with ten or more other kernels launched, and nothing else loads: the profiler had just started. */
   profiler: number | null;
   /** The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
   device: number | null;
@@ -815,9 +815,9 @@ export interface Kernel {
   by_phase: Record<string, number>;
   /** Whether it ran on tensor (matrix) cores, by its name; null where unknown. Only `matrix`, `convolution` and `attention` can. */
   tensor_core: boolean | null;
-  /** Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter). */
+  /** Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or in that of less than half of the time. */
   blocks_per_sm: number | null;
-  /** Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know it: it writes 0, although each multiprocessor has a warp. */
+  /** Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know it (it writes 0, although each multiprocessor has a warp) for more than half of the time. */
   occupancy_pct: number | null;
 }
 
@@ -1363,7 +1363,7 @@ export interface PathWork {
   part: string;
   /** Phase of the host, or of the launch of a device event; null in none. */
   phase: string | null;
-  /** Kind of the device events; "kernel loading", in whatever phase, as it happens once, and "profiler" while it makes room for what it records ("Activity Buffer Request"); of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host's time on. Null where nothing has a name, and for what is too short to be listed. */
+  /** Kind of the device events; "kernel loading", in whatever phase, as it happens once, and "profiler" while it makes room for what it records ("Activity Buffer Request") or is slow to launch the first kernel (see `Step.idle`); of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host's time on. Null where nothing has a name, and for what is too short to be listed. */
   name: string | null;
   /** Mean over the measured steps; all rows add up to the step. */
   us: number;
@@ -2331,7 +2331,7 @@ export interface Verdict {
   device_side_us: number | null;
   /** Difference of the two sides up to which they are even: 5% of the longer, or the part of it by which the replay with nothing changed is off, if that is more. */
   margin_us: number | null;
-  /** Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are. */
+  /** Time of the host in the measured steps for what happens once: loading the code of kernels, or the first launch after the profiler started (see `idle.profiler`). It is part of `step_us`, and of none of the lengths above. Null where they are. */
   once_us: number | null;
   /** A step in the replay of which `findings[].unrecorded_gain_us_per_step` is a part: without what happens once and, where that is known, without what recording cost the host. Null where none of both is known to have taken time. */
   later_step_us: number | null;

@@ -56,9 +56,33 @@ def _product(first: int, inputs: list[Input]) -> Work:
 
 def _scaled_product(inputs: list[Input]) -> Work:
     """A product of types of 8 bits, whose result has the type `out_dtype`."""
-    out = inputs[6] if len(inputs) > 6 else Input([], "", "")
-    dtype = _SCALAR_TYPES.get(out.value, "") if out.type else None
-    return _product(0, inputs)._replace(dtype=dtype)
+    return _product(0, inputs)._replace(dtype=_result_type(6, inputs))
+
+
+def _result_type(place: int, inputs: list[Input]) -> str | None:
+    """The type by the argument `out_dtype`; None where it is not given."""
+    out = inputs[place] if len(inputs) > place else Input([], "", "")
+    return _SCALAR_TYPES.get(out.value, "") if out.type else None
+
+
+def _grouped_product(offsets: int, out_dtype: int, inputs: list[Input]) -> Work:
+    """2·M·K·N of products whose M, K or N is the sum over groups; of a batch 2·B·M·K·N.
+
+    An operand of three dimensions has one matrix for each group. One of two dimensions has those of
+    all groups next to each other, up to the argument at `offsets`. Two such operands part K, and
+    the result has one matrix for each group.
+
+    Source: the definition of `torch._grouped_mm`; `flop_counter` has none.
+    """
+    dtype, left, right = _result_type(out_dtype, inputs), _sizes(inputs, 0), _sizes(inputs, 1)
+    if len(left) == len(right) == 3:
+        return _batched_product(0, inputs)._replace(dtype=dtype)
+    if {len(left), len(right)} - {2, 3}:
+        raise ValueError
+    (rows, inner), (same, columns) = left[-2:], right[-2:]
+    _equal(inner, same)
+    written = rows * columns * (_sizes(inputs, offsets, 1)[0] if len(left) == len(right) else 1)
+    return Work(2 * rows * inner * columns, written, dtype)
 
 
 def _batched_product(first: int, inputs: list[Input]) -> Work:
@@ -112,6 +136,13 @@ def _backend_convolution(first: int, inputs: list[Input]) -> Work:
     return _convolved(
         inputs, (stride, _list(padding), dilation), transposed=False, extra=[], groups=1
     )
+
+
+def _backend_transposed(first: int, inputs: list[Input]) -> Work:
+    """The same of a transposed one, which takes the padding of its result after its padding."""
+    padding, extra, stride, dilation, groups = inputs[first : first + 5]
+    steps = stride, _list(padding), dilation
+    return _convolved(inputs, steps, transposed=True, extra=_list(extra), groups=int(groups.value))
 
 
 def _convolved(
@@ -228,6 +259,8 @@ FORMULAS: Mapping[str, Formula] = {
     "aten::bmm": partial(_batched_product, 0),
     **dict.fromkeys(("aten::baddbmm", "aten::baddbmm_"), partial(_batched_product, 1)),
     "aten::addbmm": _summed_products,
+    "aten::_grouped_mm": partial(_grouped_product, 2, 4),
+    "aten::_scaled_grouped_mm": partial(_grouped_product, 4, 7),
     "aten::linear": _linear,
     **dict.fromkeys(
         ("aten::convolution", "aten::_convolution", "aten::convolution_overrideable"), _convolution
@@ -236,6 +269,8 @@ FORMULAS: Mapping[str, Formula] = {
     **dict.fromkeys(
         ("aten::miopen_convolution", "aten::mkldnn_convolution"), partial(_backend_convolution, 3)
     ),
+    "aten::cudnn_convolution_transpose": partial(_backend_transposed, 2),
+    "aten::miopen_convolution_transpose": partial(_backend_transposed, 3),
     "aten::convolution_backward": _convolution_backward,
     **{
         f"aten::_scaled_dot_product_{kind}_attention{of}{way}": partial(work, 1)

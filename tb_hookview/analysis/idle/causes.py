@@ -127,13 +127,17 @@ class _Common(NamedTuple):
 
 def _common(timing: LaunchTiming, calls: CallTimes, syncs: Syncs, loads: KernelLoads) -> _Common:
     own = syncs.by_profiler
-    calls_of_own = syncs.row[own], syncs.start[own], syncs.end[own]
+    row, start, end, slowed = loads
+    slow = row[slowed], start[slowed], end[slowed]
+    calls_of_own = zip(slow, (syncs.row[own], syncs.start[own], syncs.end[own]), strict=True)
     beside = overhead(timing, _NOT_THE_PROFILERS, inside=False)
     during = overhead(timing, LOADING, inside=True)
     return _Common(
         syncs,
-        _with_overhead(timing, Cause.PROFILER, beside, *calls_of_own),
-        _with_overhead(timing, Cause.KERNEL_LOADING, during, *loads),
+        _with_overhead(timing, Cause.PROFILER, beside, *map(np.concatenate, calls_of_own)),
+        _with_overhead(
+            timing, Cause.KERNEL_LOADING, during, row[~slowed], start[~slowed], end[~slowed]
+        ),
         (timing.call == Call.COPY) | calls.unpinned,
         timing.host.is_named(lambda text: text.startswith(_HOST_COLLECTIVES)),
         timing.host.is_named(_WHOLE_DEVICE.fullmatch),

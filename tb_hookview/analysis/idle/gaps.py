@@ -253,6 +253,8 @@ _FUSED = "fused_"
 """What names of operators and kernels of TorchScript's fuser begin with."""
 _COMPILES_NS = 1_000_000
 """Time of a scripted function in no call from which on it compiles: no other step takes as long."""
+_QUICK = 10
+"""Kernels whose first launches are quick from which on the first of all is slow for no load."""
 _STALLS = (Call.WAIT, Call.COPY, Call.ALLOCATE)
 
 
@@ -267,6 +269,13 @@ class KernelLoads(NamedTuple):
     """End of the loading: of the call, or start of the kernel that it launched if that is earlier,
     as in a call that waits for its kernel; start of the call where TorchScript compiled before; of
     an operator start of the call that launches its first kernel."""
+    by_profiler: Bool
+    """The trace's first launch, slow because the profiler had just started: nothing was loaded."""
+
+    @property
+    def loaded(self) -> Int:
+        """Those that the profiler does not explain, ascending."""
+        return np.flatnonzero(~self.by_profiler)
 
     @property
     def duration(self) -> Nanoseconds:
@@ -318,7 +327,16 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     order = np.argsort(rows, kind="stable")
     start = np.concatenate([call_tree.start[row], fused[:, 1]])[order]
     end = np.concatenate([end[row], call_tree.start[fused[:, 0]]])[order]
-    return KernelLoads(rows[order], start, end)
+    profilers = not len(loading) and _starts_profiler(timing, rows, launch)
+    return KernelLoads(rows[order], start, end, np.full(len(rows), profilers))
+
+
+def _starts_profiler(timing: LaunchTiming, loads: TreeRow, first: TreeRow) -> bool:
+    """Whether the only load is the trace's first launch, and the `first` ones of many other kernels
+    are quick: then nothing is left to load, and CUPTI is slow at its first launch."""
+    begun = timing.launch_start[timing.launch_start >= 0]
+    alone = len(loads) == 1 and len(first) > _QUICK and isin(loads, first).all()
+    return bool(alone and timing.call_tree.start[loads[0]] == begun.min())
 
 
 def overhead(timing: LaunchTiming, pattern: str, *, inside: bool) -> EventRow:

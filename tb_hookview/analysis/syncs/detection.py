@@ -2,7 +2,9 @@
 
 What a call waits for, and for how long, is in `calls/division.py`. torch follows a blocking copy
 with a synchronize, in the same operator (in a trace that has any) and with no other call between:
-these two are one sync.
+these two are one sync. Clocks of operators and calls may differ by a few microseconds, so that one
+of the two lies in the operator next to theirs: then their correlation ids show that they are two
+calls in a row.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ from tb_hookview.trace import EventCategory
 
 _PROFILER = re.compile(r"torch[/\\]profiler[/\\]profiler\.py\(")
 """In names of the Python frames in which torch's profiler starts, steps and stops."""
+_AT_ONCE_NS = 5000
+"""Longest time from the copy to its synchronize, which no other call is between."""
 
 
 class Syncs(Struct, frozen=True, dict=True):
@@ -120,19 +124,22 @@ def find_syncs(host: HostRows, call: Int, calls: CallTimes, lasted: Nanoseconds)
 def _outermost(host: HostRows, calls: CallTimes) -> Int:
     """Calls that are syncs, but those that another one passes on to."""
     found = np.flatnonzero(calls.blocks >= 0)
-    blocks = mask_of(calls.row[found], len(host))
-    return found[host.call_tree.nearest_above(blocks)[calls.row[found]] < 0]
+    row, tree = calls.row[found], host.call_tree
+    above = tree.nearest_above(mask_of(row, len(host)))[row]
+    return found[(above < 0) | (lookup(tree.end, above) <= tree.start[row])]
 
 
 def _follows_copy(host: HostRows, call: Int, row: TreeRow) -> Bool:
     """Whether each sync's call is a synchronize right after the copy before it."""
     operator, thread = host.operator_around[row], host.call_tree.thread[row]
     before = np.append(0, np.cumsum(host.kind == EventCategory.RUNTIME))
-    between = before[row[1:]] - before[host.call_tree.subtree_end[row[:-1]]]
+    done = np.minimum(host.call_tree.subtree_end[row[:-1]], row[1:])
+    between = before[row[1:]] - before[done]
     copy = (call[row[:-1]] == Call.COPY) | (call[row[:-1]] == Call.ASYNC_COPY)
     follows = copy & (call[row[1:]] == Call.WAIT) & (between == 0) & (thread[1:] == thread[:-1])
     unknown = not (host.kind == EventCategory.OPERATOR).any()
-    follows &= ((operator[1:] >= 0) | unknown) & (operator[1:] == operator[:-1])
+    same = ((operator[1:] >= 0) | unknown) & (operator[1:] == operator[:-1])
+    follows &= same | follow_at_once(host, row[:-1], row[1:])
     return np.append(False, follows)[: len(row)]
 
 
@@ -145,6 +152,16 @@ def _rest_of_copies(calls: CallTimes, chosen: Int, first: Int, lasted: Nanosecon
     own[first] = -1
     mine = (own >= 0) & (calls.ahead[chosen] == own)
     return np.where(mine, np.minimum(calls.waited[chosen], lookup(lasted, own)), 0)
+
+
+def follow_at_once(host: HostRows, first: TreeRow, then: TreeRow) -> Bool:
+    """Whether, of each pair of calls in operators, one is the next of its process after the other,
+    and at once."""
+    tree, correlation = host.call_tree, host.trace.events.correlation
+    before, after = correlation[tree.event[first]], correlation[tree.event[then]]
+    inside = (host.operator_around[first] >= 0) & (host.operator_around[then] >= 0)
+    at_once = tree.start[then] - tree.end[first] <= _AT_ONCE_NS
+    return np.asarray(inside & (before >= 0) & (after == before + 1) & at_once)
 
 
 def _blocking_events(calls: CallTimes, chosen: Int, first: Int) -> DeviceEventIndex:

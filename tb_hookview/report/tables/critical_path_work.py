@@ -139,12 +139,18 @@ def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]
 def _in_any_phase(
     analysis: Analysis, thread: int, requests: tuple[ThreadIndex, Nanoseconds, Nanoseconds]
 ) -> Iterator[tuple[str, TimeSet]]:
-    """When a thread loaded kernels, and when the profiler held it (`buffer_requests`)."""
+    """When a thread loaded kernels, and when the profiler held it: `buffer_requests`, and the
+    first launch after it started."""
     loads, tree = analysis.kernel_loads, analysis.call_tree
     mine = tree.thread[loads.row] == thread
-    yield LOADING, intervals.of(loads.start[mine], loads.end[mine])
+    time = [
+        intervals.of(loads.start[each], loads.end[each])
+        for each in (mine & ~loads.by_profiler, mine & loads.by_profiler)
+    ]
+    yield LOADING, time[0]
     of, start, end = requests
-    yield PROFILER, intervals.of(start[of == thread], end[of == thread])
+    held = intervals.of(start[of == thread], end[of == thread])
+    yield PROFILER, intervals.normal(np.concatenate([held, time[1]]))
 
 
 def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:

@@ -371,7 +371,7 @@ def _kernel_loading(selection: Selection) -> list[float | None]:
     if not (_calls_known(analysis) and (analysis.device_events.launch >= 0).any()):
         return [None] * size
     module = analysis.attribution.row_module[loads.row]
-    mine = selection.rows[loads.row] & (module >= 0)
+    mine = selection.rows[loads.row] & (module >= 0) & ~loads.by_profiler
     own = _sum(module, loads.duration, mine, size)
     return [to_us(time) for time in analysis.modules.rolled_up(own).tolist()]
 

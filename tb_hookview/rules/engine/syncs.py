@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.syncs.detection import follow_at_once
 from tb_hookview.arrays.joins import asof, isin, mask_of, scatter, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, StringIndex, TreeRow
@@ -201,8 +202,9 @@ class SyncContext(Struct, frozen=True, dict=True):
         """Row of `DeviceEvents` of the copy that each sync is for, -1 for none known.
 
         A copy that blocks is the sync's own call; any other is the call before the sync, in the
-        same operator, or directly before it where the trace has no operators. Either way the sync
-        is the first of its thread to end after the copy's call began.
+        same operator (or at once, see `follow_at_once`), or directly before it where the trace has
+        no operators. Either way the sync is the first of its thread to end after the copy's call
+        began.
         """
         events, call_tree = self.analysis.device_events, self.analysis.call_tree
         is_copy = self.analysis.trace.events.kind[events.event] == EventCategory.COPY
@@ -211,7 +213,9 @@ class SyncContext(Struct, frozen=True, dict=True):
         thread = call_tree.thread
         sync = asof(thread[self.row], -syncs.end, thread[launch], -call_tree.start[launch])
         operator = self.analysis.host.operator_around[launch]
-        belongs = (sync >= 0) & (operator >= 0) & (operator == lookup(syncs.operator, sync))
+        belongs = (operator >= 0) & (operator == lookup(syncs.operator, sync))
+        belongs |= follow_at_once(self.analysis.host, launch, lookup(syncs.row, sync))
+        belongs &= sync >= 0
         found = scatter(sync[belongs], copies[belongs], len(self))
         return found if self.operators_known else self._adjacent(copies, launch)
 

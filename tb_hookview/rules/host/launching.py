@@ -185,7 +185,7 @@ _WARM_UP = (
 
 def _find_kernel_first_use(context: Context) -> Iterator[Occurrence]:
     loads, gaps = context.analysis.kernel_loads, context.gaps.of(Cause.KERNEL_LOADING)
-    counted = np.flatnonzero(context.rows.counted[loads.row])
+    counted = loads.loaded[context.rows.counted[loads.row[loads.loaded]]]
     held = context.steps.us_per_step(loads.duration[counted].sum())
     idle = float(context.analysis.gaps.duration[gaps].sum())
     if max(held, context.gaps.us_per_step(gaps)) <= _SHARE_OF_LOADING * context.steps.duration_us:
@@ -273,15 +273,16 @@ KERNEL_FIRST_USE = Rule(
     "than half of their time, calls of over 50 us that ask about a kernel (cudaFuncGetAttributes, "
     "cudaFuncSetAttribute, cudaOccupancyMaxActiveBlocksPerMultiprocessor and the like), first "
     "launches of a kernel in the trace that last over 20 times the median of the call's later ones "
-    "until the kernel begins, with no sync, copy or allocation in them; operators in which a "
-    "library (cuBLAS, cuDNN, MIOpen) starts, until they launch their first kernel: the first of "
-    "their name that launches any, over 20 times later than the median of the others, with hipInit "
-    "in them or cudaFree, next to a call for properties of the device, or first in an operator "
-    "mostly in no call and before cudaMalloc; such a cudaFree elsewhere, over 20 times as long as "
-    "the median of other calls that allocate or free; a cudaFree that is the trace's first call, "
-    "before all device work, over 100 times as long as any of these; and 1 ms or more of a "
-    "scripted function in no call, until TorchScript's fuser runs a kernel for the first time; "
-    "over 1% of a step.",
+    "until the kernel begins, with no sync, copy or allocation in them (not where only the trace's "
+    "first launch does, and ten or more other kernels are launched: the profiler's start); "
+    "operators in which a library (cuBLAS, cuDNN, MIOpen) starts, until they launch their first "
+    "kernel: the first of their name that launches any, over 20 times later than the median of the "
+    "others, with hipInit in them or cudaFree, next to a call for properties of the device, or "
+    "first in an operator mostly in no call and before cudaMalloc; such a cudaFree elsewhere, over "
+    "20 times as long as the median of other calls that allocate or free; a cudaFree that is the "
+    "trace's first call, before all device work, over 100 times as long as any of these; and 1 ms "
+    "or more of a scripted function in no call, until TorchScript's fuser runs a kernel for the "
+    "first time; over 1% of a step.",
     fix=f"{_WARM_UP} Where a first use must not stall a running training, "
     "CUDA_MODULE_LOADING=EAGER loads all kernels as CUDA starts, which takes longer then and costs "
     "device memory.",

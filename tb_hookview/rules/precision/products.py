@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
 from tb_hookview.analysis.host.rows import node_name
-from tb_hookview.arrays.joins import mask_of, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
 from tb_hookview.formats import format_us
@@ -32,6 +32,7 @@ from tb_hookview.rules.evidence.devices import (
     too_small,
 )
 from tb_hookview.rules.evidence.host import Inputs, inputs_of, types_with, units, with_inputs
+from tb_hookview.schema import Phase
 
 # Kernels that compute in double precision.
 
@@ -278,6 +279,9 @@ _ALLOW_TF32 = (
 )
 
 
+_HALVES = "Keep sizes multiples of 8. Lower precision halves copies and activations as well."
+
+
 def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
     able = (
         context.device_events.of_kinds("matrix", "convolution", "attention")
@@ -293,7 +297,7 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
     if unknown > _UNKNOWN * us_per_step(able):
         return
     able &= (cores == 0) & ~in_float64(context) & ~too_small(context)
-    faster, fix = _FASTER, ""
+    faster, fix = _FASTER, _lower_precision(context)
     tf32 = us_per_step(context.device_events.counted & in_tf32(context))
     if all_have_tf32(context) and tf32_speedup(context)[0] > 1:
         sums = context.device_events.matching(_SUMS)
@@ -301,7 +305,7 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
         if not tf32:
             faster = max(faster, tf32_speedup(context)[0])
             if (able & context.device_events.of_kinds("convolution")).any():
-                fix = _ALLOW_TF32 + TENSOR_CORES_UNUSED.fix
+                fix = _ALLOW_TF32 + fix
     share = context.device_events.share(able)
     if share >= _SHARE_TENSOR_CORES_UNUSED and us_per_step(able) > tf32:
         bound_us = us_per_step(able & thin)
@@ -317,6 +321,22 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
             title="Tensor cores are used by some products only" if tf32 else "",
             fix=fix,
         )
+
+
+def _lower_precision(context: Context) -> str:
+    """The remedy by device and program: bfloat16 from Ampere on, a GradScaler with a backward."""
+    newer, phase = all_have_tf32(context), context.analysis.phases.row
+    trains = isin(phase, (int(Phase.BACKWARD), int(Phase.OPTIMIZER))).any()
+    if trains or not context.syncs.operators_known:
+        scaled = "float16 and a GradScaler (bfloat16 is on tensor cores from Ampere on)"
+        how = "Run forward and loss, not the backward, under torch.autocast with "
+        return f"{how}{'bfloat16' if newer else scaled}. {_HALVES}"
+    kind, convert = ("bfloat16", "to(torch.bfloat16)") if newer else ("float16", "half()")
+    without = "" if newer else " (bfloat16 is on tensor cores from Ampere on)"
+    return (
+        f"Convert model and inputs to {kind}{without}: .{convert}, or run the model under "
+        f"torch.autocast with {kind}; both in torch.inference_mode(). {_HALVES}"
+    )
 
 
 def _in_float32(context: Context) -> Bool:
@@ -361,8 +381,7 @@ TENSOR_CORES_UNUSED = Rule(
     "unknown. Kernels that a single multiprocessor could compute in a tenth of their time (180 "
     "GFLOP/s), with operands and results moved in as little (300 GB/s), do not count.",
     fix="Run forward and loss, not the backward, under torch.autocast with bfloat16; before Ampere "
-    "(V100, T4) with float16 and a GradScaler. Keep sizes multiples of 8. Lower precision halves "
-    "copies and activations as well.",
+    f"(V100, T4) with float16 and a GradScaler. Of inference convert model and inputs. {_HALVES}",
     reference="torch.amp documentation; torch_tb_profiler, tensor cores",
     find=_find_tensor_cores_unused,
 )

@@ -192,7 +192,7 @@ def runtime_calls(selection: Selection) -> Arrays:
 def _division(analysis: Analysis, names: Names) -> Columns:
     """Parts of the time of calls; of those that waited for nothing all of it is their own."""
     times, tree, event = analysis.call_times, analysis.call_tree, analysis.device_events.event
-    place = index_of(times.row, len(tree))
+    place, loads = index_of(times.row, len(tree)), analysis.kernel_loads
 
     def ns(column: Nanoseconds, row: TreeRow) -> Nanoseconds:
         return np.maximum(lookup(column, place[row]), 0)
@@ -215,7 +215,7 @@ def _division(analysis: Analysis, names: Names) -> Columns:
         "transfer_us": lambda i: part(ns(times.transfer, i)),
         "own_us": lambda i: part(own(i)),
         "work": lambda i: Texts(
-            WORK, call_work(analysis.host, analysis.calls, analysis.kernel_loads.row, i)
+            WORK, call_work(analysis.host, analysis.calls, loads.row[loads.loaded], i)
         ),
         "waited_for": lambda i: names.event(events(times.ahead, i)),
         "waited_for_id": lambda i: known(events(times.ahead, i)),

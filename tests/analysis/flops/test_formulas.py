@@ -128,6 +128,73 @@ def test_a_product_of_8_bits_writes_its_own_type(
     assert work.bytes[work.outermost].tolist() == [2 * 16 * 32 + size * 16 * 16]
 
 
+OFFSETS = torch.tensor([16, 48], dtype=torch.int32)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "flops", "result"),
+    [
+        ((48, 32), (2, 32, 8), 48 * 32 * 8, 48 * 8),
+        ((2, 16, 32), (32, 48), 16 * 32 * 48, 16 * 48),
+        ((16, 48), (48, 8), 16 * 48 * 8, 2 * 16 * 8),
+        ((2, 16, 32), (2, 32, 8), 2 * 16 * 32 * 8, 2 * 16 * 8),
+    ],
+    ids=["groups of rows", "of columns", "of what is summed", "a batch"],
+)
+def test_grouped_products(
+    left: tuple[int, ...], right: tuple[int, ...], flops: int, result: int, tmp_path: Path
+) -> None:
+    given = [torch.ones(left, dtype=torch.bfloat16), torch.ones(right, dtype=torch.bfloat16)]
+    offsets = None if len(left) == len(right) == 3 else OFFSETS
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiler:
+        out = torch._grouped_mm(given[0], given[1].mT.contiguous().mT, offs=offsets)
+    assert out.numel() == result
+    profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+    work = load(tmp_path / "trace.json").call_work
+    assert work.flops[work.outermost].tolist() == [2 * flops]
+    read = 2 * sum(each.numel() for each in given) + (0 if offsets is None else 8)
+    assert work.bytes[work.outermost].tolist() == [read + 2 * result]
+
+
+def scaled(*shapes: list[int]) -> list[Input]:
+    types = ["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "float", "float", "int"]
+    tensors = [Input(shape, kind, "") for shape, kind in zip(shapes, types, strict=True)]
+    return [*tensors, Input([], "", ""), Input([], "", ""), Input([], "Scalar", "15")]
+
+
+def test_a_grouped_product_of_8_bits_writes_its_own_type() -> None:
+    work = work_of("aten::_scaled_grouped_mm", scaled([48, 32], [2, 32, 8], [48], [2, 8], [2]))
+    assert work == (2 * 48 * 32 * 8, 48 * 8, "c10::BFloat16")
+    assert (
+        work_of("aten::_scaled_grouped_mm", scaled([48, 32], [2, 16, 8], [48], [2, 8], [2])) is None
+    )
+
+
+@pytest.mark.parametrize(("name", "biased"), [("cudnn", False), ("miopen", True)])
+def test_a_librarys_own_transposed_convolution(name: str, biased: bool) -> None:
+    """As `aten::convolution` counts it."""
+    tensors = [Input([2, 8, 5, 5], "float", ""), Input([8, 3, 2, 2], "float", "")]
+    bias = [Input([], "", "")]
+    padding, extra, stride, dilation = (
+        Input([], "ScalarList", value) for value in ("[0, 0]", "[1, 1]", "[2, 2]", "[1, 1]")
+    )
+    flags = [Input([], "Scalar", value) for value in ("2", "False", "False")]
+    own = [*tensors, *(bias if biased else []), padding, extra, stride, dilation, *flags]
+    whole = [
+        *tensors,
+        *bias,
+        stride,
+        padding,
+        dilation,
+        Input([], "Scalar", "True"),
+        extra,
+        flags[0],
+    ]
+    found = work_of(f"aten::{name}_convolution_transpose", own)
+    assert found is not None
+    assert found == work_of("aten::convolution", whole)
+
+
 def test_a_grouped_convolution_counts_each_weight_once(tmp_path: Path) -> None:
     """`flop_counter` has the gradient of a grouped weight as often as there are groups."""
     groups, weight, positions = 4, 16 * 2 * 9, 6 * 6

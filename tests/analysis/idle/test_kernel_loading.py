@@ -374,3 +374,32 @@ def test_a_function_in_which_the_fuser_of_torchscript_compiles(
     gaps = analysis.gaps
     idle = gaps.duration[gaps.cause == Cause.KERNEL_LOADING].sum() / 1000
     assert idle == sum(compiled)
+
+
+@pytest.mark.parametrize(("kernels", "profiler"), [(10, 400), (9, None)])
+def test_a_slow_first_launch_with_other_kernels_quick_is_the_profilers(
+    tmp_path: Path, kernels: int, profiler: int | None
+) -> None:
+    quick = [(f"k{number}", 5) for number in range(kernels)]
+    analysis = analyze(tmp_path, launches(("conv", 400), *quick))
+    assert analysis.kernel_loads.by_profiler.tolist() == [profiler is not None]
+
+
+@pytest.mark.parametrize("later", [("k10", 400), ("conv", 5)])
+def test_a_later_load_shows_that_the_first_one_loads(tmp_path: Path, later: Launch) -> None:
+    quick = [(f"k{number}", 5) for number in range(10)]
+    analysis = analyze(tmp_path, launches(("conv", 400), *quick, later))
+    assert analysis.kernel_loads.by_profiler.all() == (later[1] == 5)
+    analysis = analyze(tmp_path, launches(*quick, ("conv", 400)))
+    assert not analysis.kernel_loads.by_profiler.any()
+
+
+def test_the_profilers_first_launch_is_idle_time_of_the_profiler(tmp_path: Path) -> None:
+    quick = [(f"k{number}", 5) for number in range(10)]
+    before = {**call("aten::conv", 990, 420), "cat": "cpu_op"}
+    report = build_report(
+        load(grid.write(tmp_path / "t.json", [before, *launches(("conv", 400), *quick)]))
+    )
+    assert report.data.steps[0].idle.profiler == 400
+    assert report.data.steps[0].idle.kernel_loading == 0
+    assert "kernel-first-use" not in {finding.rule for finding in report.data.findings}

@@ -76,9 +76,15 @@ def test_occupancy_is_weighted_by_duration(tmp_path: Path) -> None:
         tmp_path,
         (30, {"est. achieved occupancy %": 100, "blocks per SM": 2.5}),
         (10, {"est. achieved occupancy %": 20, "blocks per SM": 0.5}),
-        (1000, {}),
+        (40, {}),
     )
     assert (row.occupancy_pct, row.blocks_per_sm) == (80.0, 2.0)
+
+
+def test_an_occupancy_of_the_smaller_part_of_the_time_is_not_known(tmp_path: Path) -> None:
+    arguments = {"est. achieved occupancy %": 100, "blocks per SM": 2.5}
+    row = measured(tmp_path, (30, arguments), (31, {}))
+    assert (row.occupancy_pct, row.blocks_per_sm) == (None, None)
 
 
 @pytest.mark.parametrize("odd", ["Infinity", "N/A", None, [1], 10**400])

@@ -149,3 +149,24 @@ def test_small_copies_have_no_rate(tmp_path: Path, size: int, text: str) -> None
     copy["args"]["bytes"] = size
     (finding,) = diagnosed(grid.write(tmp_path / "t.json", rows))["h2d-pageable-blocking"]
     assert text in finding.evidence
+
+
+BEGAN_BEFORE = """
+    main ops   [aten::to                              ]
+    main ops           [aten::copy_                  ]
+    main calls      [copy corr=5]  [wait corr={number}]
+    gpu  copy          [P2D corr=5]
+    """
+ENDED_BEFORE = """
+    main ops   [aten::copy_    ] [aten::detach_]
+    main calls    [copy corr=5 ] [wait corr={number}]
+    gpu  copy       [P2D corr=5]
+    """
+
+
+@pytest.mark.parametrize("picture", [BEGAN_BEFORE, ENDED_BEFORE])
+def test_a_wait_in_the_operator_next_to_that_of_its_copy(tmp_path: Path, picture: str) -> None:
+    """Clocks of operators and calls differ by microseconds: the ids of the calls are in a row."""
+    assert causes(tmp_path, picture.format(number=6)) == ["h2d-pageable-blocking"]
+    other = ["h2d-nonblocking-unpinned", "sync-in-operator"]
+    assert causes(tmp_path, picture.format(number=7)) == other

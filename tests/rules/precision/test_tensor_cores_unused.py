@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from rules.eager import A100, V100, findings, operators
+from rules.eager import row as host_row
 
 RULE = "tensor-cores-unused"
 SINGLE = ("aten::mm", "volta_sgemm_128x64_nn")
@@ -200,3 +201,23 @@ def test_products_that_take_what_a_launch_takes(
     for row in some[::3]:
         row["args"] |= {"Input Dims": shapes, "Input type": ["float", "float"]}
     assert (RULE in findings(tmp_path, some, deviceProperties=V100)) == fires
+
+
+@pytest.mark.parametrize(
+    ("device", "inference", "training"),
+    [
+        (V100, "Convert model and inputs to float16 (", "with float16 and a GradScaler"),
+        (A100, "Convert model and inputs to bfloat16:", "with bfloat16."),
+    ],
+)
+def test_the_remedy_is_one_for_the_device_and_the_program(
+    tmp_path: Path, device: list[dict[str, Any]], inference: str, training: str
+) -> None:
+    kernel = "volta_scudnn_128x64_stridedB_splitK_xregs_large_nn_v1"
+    some = operators([("aten::cudnn_convolution", kernel)] * 3)
+    (finding,) = findings(tmp_path, some, deviceProperties=device)[RULE]
+    assert inference in finding.fix
+    assert "GradScaler" not in finding.fix
+    updates = [host_row("user_annotation", "Optimizer.step#SGD.step", 2000, 20)]
+    (finding,) = findings(tmp_path, some, updates, deviceProperties=device)[RULE]
+    assert training in finding.fix
