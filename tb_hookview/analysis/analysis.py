@@ -48,6 +48,7 @@ from tb_hookview.analysis.host.rows import HostRows, Role, roles
 from tb_hookview.analysis.host.stacks import call_tree_of
 from tb_hookview.analysis.idle.causes import find_gaps
 from tb_hookview.analysis.idle.gaps import Cause, Gaps, KernelLoads, find_kernel_loads, mostly_in
+from tb_hookview.analysis.loaders import loads_once
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.modules.attribution import (
     Attribution,
@@ -167,6 +168,11 @@ class Analysis(Struct, frozen=True, dict=True):
     def kernel_loads(self) -> KernelLoads:
         """Calls in which the host loaded the code of kernels."""
         return find_kernel_loads(self.timing, self.call_times)
+
+    @cached_property
+    def loads_once(self) -> TreeRow:
+        """Calls of data loaders in which their workers start or end."""
+        return loads_once(self.host, self.steps)
 
     @cached_property
     def preempted(self) -> Nanoseconds:

@@ -10,14 +10,20 @@ from tb_hookview.analysis.compiled.graphs import is_compiled
 from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.loaders import SINGLE
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_per, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import recur
 from tb_hookview.rules.evidence.cuda_graphs import CAPTURES
+<<<<<<< HEAD
 from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.rules.evidence.traffic import SINGLE, waits_for_ranks
+=======
+from tb_hookview.rules.evidence.host import LONG_NS, recur
+from tb_hookview.rules.evidence.traffic import waits_for_ranks
+>>>>>>> fc
 from tb_hookview.schema import Phase
 from tb_hookview.simulation.alone import DEVICE_SIDE, HOST_SIDE, Alone
 from tb_hookview.simulation.recording_cost import timed_unrecorded
@@ -91,7 +97,7 @@ _BOUND: dict[schema.Bound, str] = {
 }
 _OVERLAP = "They wait for each other: overlap them."
 _IN_PART = "They overlap only in part: overlap them more."
-_LOADS_KERNELS = "Kernel loading adds {} once: warm up first."
+_ADDS = "{} {} once: warm up first."
 _IN_SETUP = "Most may be setup, like {} of {}: warm up."
 _COMPILES = " {} of that is compilation: warm up."
 _ONE_BATCH = "Its only batch may be setup."
@@ -143,12 +149,11 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         host_side_us=alone.host_side / 1000,
         device_side_us=alone.device_side / 1000 if collectives else None,
         margin_us=alone.margin / 1000,
-        once_us=simulator.loading / 1000,
+        once_us=(simulator.loading + simulator.starting) / 1000,
         later_step_us=simulator.later.pace.step / 1000 if simulator.later else None,
     )
-    marked = simulator.analysis.steps.marked
-    once = simulator.unchanged.step - simulator.steady.pace.step
-    launch = simulator.analysis.device_events.launch
+    analysis, once = simulator.analysis, simulator.unchanged.step - simulator.steady.pace.step
+    marked, launch = analysis.steps.marked, analysis.device_events.launch
     is_snippet = not marked and len(unique(launch[launch >= 0])) < _MANY
     words = _Sentence(
         found,
@@ -156,7 +161,8 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         (simulator.recorded.step - once) / 1000,
         alone.queued / 1000,
         _host_waits(simulator) / 1000,
-        0.0 if marked else intervals.length(simulator.analysis.compile_time) / 1000,
+        0.0 if marked else intervals.length(analysis.compile_time) / 1000,
+        once=_once(simulator),
         one_batch=not marked and _loads_one_batch(alone),
         is_snippet=is_snippet,
         launched_elsewhere=len(launch) > 0,
@@ -168,6 +174,12 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
+
+
+def _once(simulator: Simulator) -> str:
+    """What happens once in the steps."""
+    parts = ["kernel loading"] * bool(simulator.loading or not simulator.starting)
+    return " and ".join([*parts, *(["starting loader workers"] * bool(simulator.starting))])
 
 
 def _waits_for_ranks(alone: Alone) -> bool:
@@ -333,6 +345,7 @@ class _Sentence:
         waited_us: float,
         compiling_us: float,
         *,
+        once: str,
         one_batch: bool,
         is_snippet: bool,
         launched_elsewhere: bool,
@@ -340,7 +353,7 @@ class _Sentence:
         before_us: float,
     ) -> None:
         self._found, self._when, self._one_batch = found, when, one_batch
-        self._is_snippet = is_snippet
+        self._is_snippet, self._once = is_snippet, once
         self._remedies = _REMEDIES | ({"communication": _BALANCE} if waits_for_ranks else {})
         self._before = before_us  # in which the device ran earlier work, where no step is marked
         self._launched_elsewhere = launched_elsewhere  # where these steps have no device event
@@ -430,8 +443,9 @@ class _Sentence:
             setup = 2 * waits.get("setup", 0.0) > (found.host_side_us or 0.0)
             loading = format_us(found.once_us)
             if setup and found.bound == "host":
-                return _IN_SETUP.format(loading, "kernel loading")
-            return _LOADS_KERNELS.format(loading)
+                return _IN_SETUP.format(loading, self._once)
+            adds = "add" if " and " in self._once else "adds"
+            return _ADDS.format(f"{self._once.capitalize()} {adds}", loading)
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else self._remedies[found.bound]
         apart, delays = step - longer, unexplained_us - self._queued

@@ -24,6 +24,7 @@ _FAR_MORE = 10
 """Times what a finding saves now that it would save after the other side is faster; below that it
 saves much of it now, however little that is of the step."""
 _RECORDED = "Saves an estimated {} without {}, {} as recorded."
+_STARTING = "the start of loader workers"
 _LOADING, _SLOWDOWN = "kernel loading", "the slowdown of recording"
 _PAUSES = (
     "Unexplained delays of {} decide the {}, as where another process uses the device: the "
@@ -184,6 +185,7 @@ def _differing(
     """Yield a caveat where it gains something else in later steps, with what these do without."""
     if later is not None and abs(later - gain) > small and _are_apart(gain, later):
         without = [_LOADING] if simulator.loading else []
+        without += [_STARTING] if simulator.starting else []
         without += [_SLOWDOWN] if simulator.unrecorded is not None else []
         yield _RECORDED.format(format_us(later), " and ".join(without), format_us(gain))
 

@@ -23,6 +23,7 @@ from tb_hookview.simulation.changes import (
     HostEdges,
     HostSpans,
     split_by_module,
+    together,
 )
 from tb_hookview.simulation.critical_path import (
     CriticalPath,
@@ -31,7 +32,7 @@ from tb_hookview.simulation.critical_path import (
     critical_path,
     find_slack,
 )
-from tb_hookview.simulation.questions import scaled
+from tb_hookview.simulation.questions import host_rows, scaled
 from tb_hookview.simulation.recording_cost import (
     MOST,
     part_of_costs,
@@ -209,7 +210,7 @@ class Simulator(Struct, frozen=True, dict=True):
 
     @cached_property
     def steady(self) -> Outcome:
-        """The replay without what happens once: loading the code of kernels."""
+        """The replay without what happens once: loading code of kernels, starting loaders."""
         return self.without_loading(self._unchanged)
 
     @cached_property
@@ -218,14 +219,20 @@ class Simulator(Struct, frozen=True, dict=True):
         take; None where nothing is loaded and that cost is unknown."""
         if self.unrecorded is not None:
             return self.without_loading(self.unrecorded)
-        return self.steady if self.loading else None
+        return self.steady if self.loading or self.starting else None
 
     def without_loading(self, base: Outcome) -> Outcome:
-        """A replay without the time in which the host loads the code of kernels."""
-        if not self.loading:
+        """A replay without the time in which the host loads kernels' code or starts loaders."""
+        once = [scaled(self.analysis, {"kernel_loading": 0.0})] if self.loading else []
+        once += [host_rows(self.analysis, self.analysis.loads_once)] if self.starting else []
+        if not once:
             return base
-        change = scaled(self.analysis, {"kernel_loading": 0.0})
-        return self._replayed(self.lengths(change, base.replay.lengths))
+        return self._replayed(self.lengths(together(once), base.replay.lengths))
+
+    @cached_property
+    def starting(self) -> int:
+        """Time in which workers of loaders start and end (`loads_once`), nanoseconds."""
+        return int(self.analysis.call_tree.duration[self.analysis.loads_once].sum())
 
     @cached_property
     def loading(self) -> int:

@@ -12,6 +12,7 @@ from tb_hookview.analysis.collectives.calls import CollectiveCalls, find_collect
 from tb_hookview.analysis.host.activity import width
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.loaders import SINGLE
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, mask_of, scatter, setdiff, union, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
@@ -395,13 +396,16 @@ def _type(inputs: Inputs) -> str:
 # Time in a `DataLoader`: occurrences of the rules about it.
 
 
-SINGLE = "SingleProcessDataLoaderIter"
-"""In names of iterators without workers, torch's and torchdata's (`_Stateful...`)."""
 SHARE = 0.05
 """Part of a step from which on time in a loader counts."""
 _ONE_BATCH = (
     "It is the only batch of the trace, which marks no steps: the time may be that in which the "
     "workers start, once."
+)
+_STARTS = (
+    "Batches are ready in time once the workers run: more of them would take longer to start. Set "
+    "persistent_workers=True, so that they start once for all epochs, and begin recording later "
+    "(torch.profiler.schedule with wait and warmup)."
 )
 
 
@@ -421,20 +425,32 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     on_host, unseen = context.on_host, context.steps.idle_us is None
     if not (len(gaps) or on_host or unseen) or held <= SHARE * context.steps.measured_us:
         return
+    starts = rows[isin(rows, context.analysis.loads_once)]
+    starting = int(context.call_tree.duration[starts].sum()) / 1000
     once = not (single or context.steps.marked or len(rows) > 1)
     took = context.call_tree.duration[rows] / 1000
     least = f"at least {format_us(took.min())} and " if len(rows) > 1 else ""
     yield Occurrence(
         place=context.host.name(int(rows[0])),
         evidence=f"the host was in the loader for {context.part_text(held)}, for {least}at most "
-        f"{format_us(took.max())} at a time",
+        f"{format_us(took.max())} at a time{_starts(starting, len(starts))}",
         gaps=gaps,
+        once_us=starting or None,
         host=context.rows.host_time(loading) if on_host else (),
         examples=context.call_tree.start[rows],
-        claims_gain=not once,
+        claims_gain=not once and not starting,
         caveats=(_ONE_BATCH,) if once else (),
+        fix=_STARTS if starting else "",
         latent="" if on_host else "how long a device waited for it is not in this trace",
     )
+
+
+def _starts(us: float, calls: int) -> str:
+    """Phrase of what the calls take that happen once, "" where there is none."""
+    if not us:
+        return ""
+    which = "the first and the last call" if calls > 1 else "the first call"
+    return f"; {format_us(us)} of that in {which}, as workers start or end"
 
 
 # Messages of collectives, where the trace has them (`record_param_comms`).

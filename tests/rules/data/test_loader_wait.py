@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rules.drawn import findings
+from rules.drawn import findings, report
 
 NAMES = {
     "next": "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
@@ -73,3 +73,21 @@ def test_the_first_step_warms_up(tmp_path: Path) -> None:
     """
     words = {"s1": "ProfilerStep#1", "s2": "ProfilerStep#2", "go": "cudaLaunchKernel"}
     assert "loader-wait" not in findings(tmp_path, picture, {**NAMES, **words, "n": NAMES["next"]})
+
+
+@pytest.mark.parametrize(("second", "once"), [("[n]", True), ("[n                 ]", False)])
+def test_workers_start_once(tmp_path: Path, second: str, once: bool) -> None:
+    """Unless a later batch is waited for, too."""
+    picture = f"""
+    main notes  [next{" " * 300}]               {second}                           [n]
+    main ops    {" " * 310}[mm         ]                 [mm           ]
+    main calls  {" " * 310} [go corr=7]                   [go corr=8 ]
+    gpu  kernel [k]{" " * 320}[k corr=7                          ][k corr=8                  ]
+    """
+    words = {**NAMES, "n": NAMES["next"], "go": "cudaLaunchKernel"}
+    (finding,) = findings(tmp_path, picture, words)["loader-wait"]
+    assert (finding.once_us is not None, finding.severity == "low") == (once, once)
+    assert ("as workers start" in finding.evidence) == once
+    verdict = report(tmp_path, picture, words).verdict
+    assert (verdict.bound == "data") != once
+    assert ("tarting loader workers adds" in verdict.sentence) == once
