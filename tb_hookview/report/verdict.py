@@ -17,13 +17,8 @@ from tb_hookview.formats import format_per, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import recur
 from tb_hookview.rules.evidence.cuda_graphs import CAPTURES
-<<<<<<< HEAD
 from tb_hookview.rules.evidence.host import LONG_NS
-from tb_hookview.rules.evidence.traffic import SINGLE, waits_for_ranks
-=======
-from tb_hookview.rules.evidence.host import LONG_NS, recur
 from tb_hookview.rules.evidence.traffic import waits_for_ranks
->>>>>>> fc
 from tb_hookview.schema import Phase
 from tb_hookview.simulation.alone import DEVICE_SIDE, HOST_SIDE, Alone
 from tb_hookview.simulation.recording_cost import timed_unrecorded

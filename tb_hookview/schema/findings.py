@@ -325,16 +325,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """Difference of the two sides up to which they are even: 5% of the longer, or the part of it by
     which the replay with nothing changed is off, if that is more."""
     once_us: Us | None = None
-<<<<<<< HEAD
     """Time of the host in the measured steps for what happens once: loading the code of kernels, or
-    the first launch after the profiler started (see `idle.profiler`). It is part of `step_us`, and
-    of none of the lengths above. Null where they are."""
-=======
-    """Time of the host in the measured steps for what happens once: loading the code of kernels
-    and, in a trace without marked steps, the first and the last call of a loader with workers, if
-    they hold nine tenths of the time in it and the others take under 5% of the rest of the trace.
-    It is part of `step_us`, and of none of the lengths above. Null where they are."""
->>>>>>> fc
+    the first launch after the profiler started (see `idle.profiler`), and, in a trace without
+    marked steps, the first and the last call of a loader with workers, if they hold nine tenths of
+    the time in it and the others take under 5% of the rest of the trace. It is part of `step_us`,
+    and of none of the lengths above. Null where they are."""
     later_step_us: Us | None = None
     """A step in the replay of which `findings[].unrecorded_gain_us_per_step` is a part: without
     what happens once and, where that is known, without what recording cost the host. Null where

@@ -1899,7 +1899,7 @@ export const Verdict = {
   },
   once_us: {
     unit: "us",
-    text: "Time of the host in the measured steps for what happens once: loading the code of kernels, or the first launch after the profiler started (see `idle.profiler`). It is part of `step_us`, and of none of the lengths above. Null where they are.",
+    text: "Time of the host in the measured steps for what happens once: loading the code of kernels, or the first launch after the profiler started (see `idle.profiler`), and, in a trace without marked steps, the first and the last call of a loader with workers, if they hold nine tenths of the time in it and the others take under 5% of the rest of the trace. It is part of `step_us`, and of none of the lengths above. Null where they are.",
   },
   later_step_us: {
     unit: "us",

@@ -2331,7 +2331,7 @@ export interface Verdict {
   device_side_us: number | null;
   /** Difference of the two sides up to which they are even: 5% of the longer, or the part of it by which the replay with nothing changed is off, if that is more. */
   margin_us: number | null;
-  /** Time of the host in the measured steps for what happens once: loading the code of kernels, or the first launch after the profiler started (see `idle.profiler`). It is part of `step_us`, and of none of the lengths above. Null where they are. */
+  /** Time of the host in the measured steps for what happens once: loading the code of kernels, or the first launch after the profiler started (see `idle.profiler`), and, in a trace without marked steps, the first and the last call of a loader with workers, if they hold nine tenths of the time in it and the others take under 5% of the rest of the trace. It is part of `step_us`, and of none of the lengths above. Null where they are. */
   once_us: number | null;
   /** A step in the replay of which `findings[].unrecorded_gain_us_per_step` is a part: without what happens once and, where that is known, without what recording cost the host. Null where none of both is known to have taken time. */
   later_step_us: number | null;
