@@ -131,8 +131,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     simulator = alone.simulator
     if simulator.refused:
         return unknown_verdict(_refusal(simulator))
-    each, collectives = alone.each, alone.communication_known
-    known = simulator.analysis.phases.known
+    each, collectives, analysis = alone.each, alone.communication_known, simulator.analysis
     found = schema.Verdict(
         bound=alone.bound,
         sentence="",
@@ -140,14 +139,14 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         host_us=each["host"] / 1000,
         device_us=each["device"] / 1000 if alone.has_events else None,
         communication_us=each["communication"] / 1000 if collectives else None,
-        data_us=each["data"] / 1000 if known[Phase.DATA] else None,
+        data_us=each["data"] / 1000 if analysis.phases.known[Phase.DATA] else None,
         host_side_us=alone.host_side / 1000,
         device_side_us=alone.device_side / 1000 if collectives else None,
         margin_us=alone.margin / 1000,
         once_us=(simulator.loading + simulator.starting) / 1000,
         later_step_us=simulator.later.pace.step / 1000 if simulator.later else None,
     )
-    analysis, once = simulator.analysis, simulator.unchanged.step - simulator.steady.pace.step
+    once = simulator.unchanged.step - simulator.steady.pace.step
     marked, launch = analysis.steps.marked, analysis.device_events.launch
     is_snippet = not marked and len(unique(launch[launch >= 0])) < _MANY
     words = _Sentence(

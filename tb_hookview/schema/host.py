@@ -83,7 +83,8 @@ class Thread(Struct, frozen=True):
     frame) or of the device's runtime was open on it; of a selection of steps, clipped to them.
     Other Python is not in it: the frame of a thread's loop is open all the time."""
     by_phase: TimeByPhase
-    """`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it."""
+    """`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it. Time of a phase
+    that is unknown there is in `other`."""
     blocked_us: Us | None
     """The part of it in which the thread was in a sync, the profiler's own left out. Null as
     `totals.sync_count`."""

@@ -280,7 +280,8 @@ class Kernel(Struct, frozen=True):
     max_us: Us
     """The longest of them."""
     by_phase: TimeByPhase
-    """`total_us` by the phase of the launch. Work without a launch in the trace is in none."""
+    """`total_us` by the phase of the launch, an unknown phase's in `other`. Work without a launch
+    in the trace is in none."""
     tensor_core: bool | None
     """Whether it ran on tensor (matrix) cores, by its name; null where unknown. Only `matrix`,
     `convolution` and `attention` can."""

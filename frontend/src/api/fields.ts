@@ -632,7 +632,7 @@ export const Kernel = {
   max_us: { unit: "us", text: "The longest of them." },
   by_phase: {
     unit: "us",
-    text: "`total_us` by the phase of the launch. Work without a launch in the trace is in none.",
+    text: "`total_us` by the phase of the launch, an unknown phase's in `other`. Work without a launch in the trace is in none.",
   },
   tensor_core: {
     text: "Whether it ran on tensor (matrix) cores, by its name; null where unknown. Only `matrix`, `convolution` and `attention` can.",
@@ -1708,7 +1708,7 @@ export const Thread = {
   },
   by_phase: {
     unit: "us",
-    text: "`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it.",
+    text: "`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it. Time of a phase that is unknown there is in `other`.",
   },
   blocked_us: {
     unit: "us",

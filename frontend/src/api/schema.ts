@@ -811,7 +811,7 @@ export interface Kernel {
   min_us: number;
   /** The longest of them. */
   max_us: number;
-  /** `total_us` by the phase of the launch. Work without a launch in the trace is in none. */
+  /** `total_us` by the phase of the launch, an unknown phase's in `other`. Work without a launch in the trace is in none. */
   by_phase: Record<string, number>;
   /** Whether it ran on tensor (matrix) cores, by its name; null where unknown. Only `matrix`, `convolution` and `attention` can. */
   tensor_core: boolean | null;
@@ -2127,7 +2127,7 @@ export interface Thread {
   role: string;
   /** Time in which any operator, annotation (no step's), call of a module (also by its Python frame) or of the device's runtime was open on it; of a selection of steps, clipped to them. Other Python is not in it: the frame of a thread's loop is open all the time. */
   busy_us: number;
-  /** `busy_us` by phase, as in `steps[]` but of this thread alone; sums to it. */
+  /** `busy_us` by phase, as in `steps[]` but of this thread alone; sums to it. Time of a phase that is unknown there is in `other`. */
   by_phase: Record<string, number>;
   /** The part of it in which the thread was in a sync, the profiler's own left out. Null as `totals.sync_count`. */
   blocked_us: number | null;

@@ -70,21 +70,26 @@ def _threads(analysis: Analysis) -> list[_Rows]:
 def _row(analysis: Analysis, rows: _Rows, windows: Intervals | None) -> schema.Thread:
     place = analysis.trace.threads[rows.thread]
     times = _phase_times(analysis, rows)
-    by_phase = {
-        phase.name.lower(): to_us(spent)
-        for phase in Phase
-        if (spent := _length(times[phase], windows))
-    }
+    spent = _with_unknown(analysis, [_length(time, windows) for time in times])
+    by_phase = {phase.name.lower(): to_us(spent[phase]) for phase in Phase if spent[phase]}
     blocked = _length(_blocked(analysis, rows.thread), windows)
     return schema.Thread(
         id=rows.thread,
         thread=place.name or place.tid,
         process=place.pid,
         role=thread_role(analysis, rows.thread),
-        busy_us=to_us(sum(_length(time, windows) for time in times)),
+        busy_us=to_us(sum(spent)),
         by_phase=by_phase,
         blocked_us=to_us(blocked) if analysis.syncs_known else None,
     )
+
+
+def _with_unknown(analysis: Analysis, spent: list[int]) -> list[int]:
+    """Time by phase, that of an unknown phase in `other`, as part of it may be there already."""
+    known = [*analysis.phases.known.tolist(), True]
+    shown = [time if sure else 0 for time, sure in zip(spent, known, strict=True)]
+    shown[Phase.OTHER] += sum(spent) - sum(shown)
+    return shown
 
 
 def _length(time: TimeSet, windows: Intervals | None) -> int:

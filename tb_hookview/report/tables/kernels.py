@@ -68,7 +68,9 @@ def _group(selection: Selection) -> _Groups | None:
     total, shortest, longest = (by(group, duration, size) for by in (sum_by, least_by, greatest_by))
     launch = device_events.launch[chosen]
     launched = np.flatnonzero(launch >= 0)
-    place = group[launched] * len(Phase) + analysis.phases.row[launch[launched]]
+    phase = analysis.phases.row[launch[launched]]
+    phase = np.where(np.append(analysis.phases.known, True)[phase], phase, int(Phase.OTHER))
+    place = group[launched] * len(Phase) + phase
     by_phase = sum_by(place, duration[launched], size * len(Phase)).reshape(size, len(Phase))
     return _Groups(
         id=ids[distinct],

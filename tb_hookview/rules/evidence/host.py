@@ -172,16 +172,20 @@ def launches_after(context: Context, gaps: GapIndex) -> TreeRow:
 def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
     """What the launches that ended gaps were for, most idle time first, as a phrase.
 
-    Modules, annotations where these stand for modules, operators, and calls in none of these.
+    Modules, annotations where these stand for modules, operators, and calls in none of these. An
+    annotation is around the forward alone: what is launched for it in nodes is its backward.
     """
     trace, modules = context.analysis.trace, context.analysis.modules
     launch = launches_after(context, gaps)
     module, string = place_of(context, launch)
     inside, alone = module >= 0, lookup(context.host.string, launch) == string
+    apart = (lookup(context.analysis.row_node, launch) >= 0) & lookup(modules.annotation, module)
     lists: dict[str, list[tuple[str, float]]] = {"modules": [], "annotations": []}
-    for number, time in _times(context, gaps[inside], module[inside]):
+    for pair, time in _times(context, gaps[inside], (2 * module + apart)[inside]):
+        number, back = divmod(pair, 2)
         what = "annotations" if modules.annotation[number] else "modules"
-        lists[what].append((schema.module_label(modules.path[number]), time))
+        label = schema.module_label(modules.path[number])
+        lists[what].append((f"{label} in the backward" if back else label, time))
     for what, chosen in (("operators", ~alone), ("calls", alone)):
         times = _times(context, gaps[chosen], string[chosen])
         lists[what] = [(node_name(trace.strings[number]), time) for number, time in times]

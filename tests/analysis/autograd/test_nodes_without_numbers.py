@@ -106,7 +106,11 @@ def test_each_pass_has_its_own_forward(tmp_path: Path) -> None:
     """
     assert report_of(tmp_path, known).totals.forward_device_us == 20
     other = known.replace("[Relu'][grad]\n        gpu", "[Conv'][grad]\n        gpu")
-    assert report_of(tmp_path, other).totals.forward_device_us is None
+    data = report_of(tmp_path, other)
+    assert data.totals.forward_device_us is None
+    (main,) = (thread for thread in data.threads if thread.thread == "main")
+    assert main.by_phase == {"other": main.busy_us}, "not the part that names show"
+    assert [kernel.by_phase for kernel in data.kernels] == [{"other": 20}]
 
 
 def test_sequence_numbers_go_before_names(tmp_path: Path) -> None:

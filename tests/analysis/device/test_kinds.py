@@ -79,6 +79,8 @@ KNOWN = {
     "kernel_cutlass_kernel_hopperHopperWgmmaSm90GemmKernel_object_at__TiledMMA_ThrLayoutVMNK11110000_": ("matrix", True),
     "void cutlass::Kernel<cutlass_80_simt_dgemm_64x64_8x4_nn_align1>": ("matrix", False),
     "my_GroupedGemmKernel": ("matrix", None),
+    "kernel_cutlass_prepare_kernel_mine_gmmSm100GroupedBlockScaledGemmKernel_object_at__0": ("matrix", False),
+    "void mslk::gemm::set_grouped_gemm_args_kernel<cute::tuple<int, int, int>>": ("matrix", False),
     # Triton: the name carries what was fused
     "triton_poi_fused__scaled_dot_product_flash_attention_cat_transpose_view_10": ("elementwise", False),
     "triton_red_fused_sum_12": ("reduction", False),

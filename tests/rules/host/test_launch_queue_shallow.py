@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -107,7 +108,10 @@ def test_a_backward_that_the_host_is_late_for_in_a_trace_with_a_deep_queue() -> 
     found = Diagnosed(loaded("hta_a100_dlrm_trace_diff_control"))
     (finding,) = found["launch-queue-shallow"]
     assert finding.cost_us_per_step == pytest.approx(8194.0, abs=0.1)
-    assert "longest for those of annotations ## forward:over_arch ## (6.44 ms)" in finding.evidence
+    assert (
+        "longest for those of annotations ## forward:over_arch ## in the backward (6.44"
+        in finding.evidence
+    )
     assert "operators AddmmBackward0 (3.00 ms)" in finding.evidence
     assert "in the queue" not in finding.evidence, "22 device events are no shallow queue"
 
@@ -207,6 +211,28 @@ def test_a_range_around_the_forward_is_no_module(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, f"{picture}\n{range_}\n{node}", names)["launch-queue-shallow"]
     assert "longest for those of annotations ## forward:net ## (" in finding.evidence
     assert "modules" not in finding.evidence
+
+
+def test_the_backward_of_what_is_in_a_range_is_not_in_the_range(tmp_path: Path) -> None:
+    """Nodes are of the annotation that stands for their module, which is over by then."""
+    mark, ops, calls, kernels = step(12, kernel=12).splitlines()
+    wide = len(mark)
+    back = [row[12:].replace("corr=0", "corr=1") for row in (ops, calls, kernels)]
+    node = "[MmBackward0 seq=1 F=1".ljust(len(back[0]) + 1) + "]"
+    rows = [
+        mark[:-1] + " " * wide + "]",
+        "main notes  [range".ljust(wide) + "]",
+        ops.replace("[aten::mm        ]", "[aten::mm seq=1  ]", 1),
+        calls,
+        "engine ops  ".ljust(wide) + node,
+        "engine ops  ".ljust(wide + 1) + back[0],
+        "engine calls".ljust(wide + 1) + back[1],
+        kernels.ljust(wide + 1) + back[2],
+    ]
+    names = {"range": "## forward:net ##"}
+    (finding,) = findings(tmp_path, "\n".join(rows), names)["launch-queue-shallow"]
+    assert re.search(r"annotations.* ## forward:net ## \(\d+", finding.evidence)
+    assert re.search(r"annotations.* ## forward:net ## in the backward \(\d+", finding.evidence)
 
 
 def test_a_snippet_of_ten_device_events(tmp_path: Path) -> None:
