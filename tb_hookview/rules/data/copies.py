@@ -353,6 +353,14 @@ _FIXES = {
     "torch.compile makes one kernel of both.",
 }
 """Remedies by a word in the name of the place, where they are not the rule's."""
+_EXPANDED = (
+    "The gradient of sum() is one number expanded to the shape of its input, which is written out "
+    "as the product after it reads it, once for each operand. No layout or type avoids that: a "
+    "loss does whose gradient differs by element, such as cross_entropy or mse_loss. In a "
+    "benchmark pass a dense gradient: output.backward(gradient)."
+)
+"""Remedy for copies in nodes of products right after the node of a sum."""
+_PRODUCTS = ("aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm")
 
 
 def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
@@ -378,8 +386,22 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
                 wasted=mine,
                 saved=_AVOIDABLE,
                 caveats=("Assumes that half of the copies can be avoided.",),
-                fix=next((fix for word, fix in _FIXES.items() if word in place), ""),
+                fix=_EXPANDED
+                if _of_expanded(context, work.launch[mine])
+                else next((fix for word, fix in _FIXES.items() if word in place), ""),
             )
+
+
+def _of_expanded(context: Context, launch: TreeRow) -> bool:
+    """Whether products launch each of some copies in a node right after that of a sum."""
+    nodes, tree = context.analysis.nodes, context.call_tree
+    node = lookup(context.analysis.row_node, launch)
+    before = lookup(nodes.row, np.maximum(node - 1, -1))
+    if not len(launch) or (before < 0).any():
+        return False
+    sums = context.rows.containing("SumBackward")[before]
+    sums &= tree.thread[before] == tree.thread[launch]
+    return bool((sums & context.rows.inside(context.rows.named(*_PRODUCTS))[launch]).all())
 
 
 def _within_device(context: Context) -> Bool:

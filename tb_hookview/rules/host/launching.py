@@ -46,8 +46,8 @@ _HOST_WORK = "host-work"
 _SHALLOW = 5
 """Device events in the queue of the median launch up to which it is shallow all the time."""
 _GAPS = 10
-"""Gaps in all, as not all traces mark steps; with fewer they are single delays, not the pace of the
-host. No more device events than that are a snippet."""
+"""Gaps in all, as not all traces mark steps, and in steps that warm up, too; with fewer they are
+single delays, not the pace of the host. No more device events than that are a snippet."""
 
 _BEGIN = "Begin where the device waits longest."
 _FIX_COMPILED = (
@@ -68,8 +68,7 @@ def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.in_steps(Cause.LAUNCH)
     gaps = gaps[context.analysis.gaps.device_event[gaps] >= 0]
     idle = context.gaps.us_per_step(gaps)
-    few = len(gaps) < _GAPS or np.count_nonzero(context.device_events.counted) <= _GAPS
-    if few or idle <= _SHARE * context.steps.measured_us:
+    if _single_delays(context, gaps) or idle <= _SHARE * context.steps.measured_us:
         return
     if _found(context, _LAUNCH_BOUND):
         return
@@ -89,6 +88,17 @@ def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
         caveats=() if context.steps.marked else (NO_STEPS,),
         fix=_fix(context, gaps),
     )
+
+
+def _single_delays(context: Context, gaps: GapIndex) -> bool:
+    """Whether so few gaps, or device events, show no pace of the host."""
+    analysis, events = context.analysis, context.device_events.counted
+    count = len(gaps)
+    if context.steps.marked and count:
+        late = (analysis.gaps.cause == Cause.LAUNCH) & ~analysis.idle_once
+        count = int(np.count_nonzero(late & (analysis.gap_step >= 0)))
+        events = analysis.device_event_step >= 0
+    return bool(count < _GAPS or np.count_nonzero(events) <= _GAPS)
 
 
 def _fix(context: Context, gaps: GapIndex) -> str:
@@ -159,9 +169,9 @@ LAUNCH_QUEUE_SHALLOW = Rule(
     family="host",
     title="The device waits for the host to launch",
     description="Over 5% of a step (of a trace without steps, less its set-up) in gaps whose next "
-    "device event was launched too late, ten gaps or more and more device events, where "
-    "tiny-kernels-launch-bound does not hold. The cost is what all other findings leave; what it "
-    "names is without the gaps of host-work.",
+    "device event was launched too late, ten gaps or more and more device events (steps that warm "
+    "up count there), where tiny-kernels-launch-bound does not hold. The cost is what all other "
+    "findings leave; what it names is without the gaps of host-work.",
     fix=f"{_BEGIN} Give each launch more to do: a larger batch, "
     "torch.compile or CUDA graphs. Have fewer modules, hooks and Python in the loop. Look for "
     "threads that compete for the cores, and for garbage collection.",

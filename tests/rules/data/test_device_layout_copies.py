@@ -100,3 +100,30 @@ def test_shares_on_several_streams_are_of_summed_durations(tmp_path: Path) -> No
     (finding,) = eager.findings(tmp_path, rows, product)["device-layout-copies"]
     assert finding.cost_us_per_step == 8 * 4
     assert "32.0 us, 78.0% of device work; all such copies take 78%" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("node", "operator", "remedy"),
+    [
+        ("SumBackward0", "aten::mm", "The gradient of sum() is one number"),
+        ("MulBackward0", "aten::mm", "Remove transposes"),
+        ("SumBackward0", "aten::contiguous", "Remove transposes"),
+    ],
+)
+def test_the_gradient_of_a_sum_is_written_out(
+    tmp_path: Path, node: str, operator: str, remedy: str
+) -> None:
+    picture = """
+    main notes [ProfilerStep#1                                               ]
+    main ops    [sum     ][mm                                               ]
+    main ops     [expand]  [{op}                                          ]
+    main ops                [aten::clone   ]
+    main calls               [launch corr=7]               [launch corr=6]
+    gpu  kernel                [copying corr=7 ]             [gemm corr=6 ]
+    """
+    evaluate = "autograd::engine::evaluate_function: "
+    names = {"sum": evaluate + node, "mm": evaluate + "MmBackward0", "expand": "aten::expand"}
+    (finding,) = findings(
+        tmp_path, picture.replace("{op}", "o___"), {**NAMES, **names, "o___": operator}
+    )["device-layout-copies"]
+    assert finding.fix.startswith(remedy)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rules.diagnosed import Diagnosed
-from rules.drawn import findings
+from rules.drawn import findings, report
 from support.loaded import loaded
 
 
@@ -118,6 +118,18 @@ def test_a_backward_that_the_host_is_late_for_in_a_trace_with_a_deep_queue() -> 
 
 def test_single_delays(tmp_path: Path) -> None:
     assert "launch-queue-shallow" not in findings(tmp_path, step(5, kernel=12))
+
+
+def test_gaps_of_the_step_that_warms_up_count(tmp_path: Path) -> None:
+    """Each step has too few by itself."""
+    first, second = step(7, kernel=12), step(7, kernel=12)
+    later = second.replace("corr=0", "corr=9").replace("#1", "#2").splitlines()
+    width = max(map(len, later))
+    rows = zip(first.splitlines(), later, strict=True)
+    both = "\n".join(row.ljust(width) + more[12:] for row, more in rows)
+    (finding,) = findings(tmp_path, both)["launch-queue-shallow"]
+    assert finding.cost_us_per_step == report(tmp_path, both).steps[-1].idle.launch
+    assert "launch-queue-shallow" not in findings(tmp_path, first)
 
 
 def test_gaps_of_1_ms_are_no_pace_of_launches(tmp_path: Path) -> None:
