@@ -187,9 +187,8 @@ def _why_unknown(alone: Alone, words: _Sentence) -> str:
         return words.without_events(lost)
     if _lacks_the_end(alone):
         return _TRUNCATED
-    step, before = alone.simulator.recorded.step, _before(alone)
-    if alone.bound in (*HOST_SIDE, "even") and before > _FAR * step:
-        return _QUEUED.format(before / step)
+    if runs_earlier_work(alone):
+        return _QUEUED.format(_before(alone) / alone.simulator.recorded.step)
     return ""
 
 
@@ -218,6 +217,13 @@ def _lacks_the_end(alone: Alone) -> bool:
     launch = analysis.device_events.launch
     last = analysis.call_tree.end[launch[launch >= 0]].max(initial=window.start)
     return bool(window.host_end - last > _APART * (window.host_end - window.start))
+
+
+def runs_earlier_work(alone: Alone) -> bool:
+    """Whether the device ran earlier work so long that a replay of the host alone says nothing."""
+    if alone.simulator.refused or alone.bound not in (*HOST_SIDE, "even"):
+        return False
+    return _before(alone) > _FAR * alone.simulator.recorded.step
 
 
 def _before(alone: Alone) -> float:

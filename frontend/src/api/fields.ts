@@ -1275,7 +1275,7 @@ export const ReportData = {
   modules: { text: "Parents before children, each root's tree in `named_modules()` order." },
   allocations: { text: "By name, most expensive first." },
   critical_path_work: {
-    text: "The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed. At most 30 rows by name; the others are summed up by part and phase.",
+    text: "The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed, or the device ran earlier work for long. At most 30 rows by name; the others are summed up by part and phase.",
   },
   recorder: { text: "Null where the trace holds no marks of our recorder." },
   kernels: {

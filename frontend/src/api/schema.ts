@@ -1593,7 +1593,7 @@ export interface ReportData {
   findings: Finding[];
   per_step: PerStep;
   verdict: Verdict;
-  /** The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed. At most 30 rows by name; the others are summed up by part and phase. */
+  /** The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed, or the device ran earlier work for long. At most 30 rows by name; the others are summed up by part and phase. */
   critical_path_work: PathWork[];
   /** Null where the trace holds no marks of our recorder. */
   recorder: Recorder | null;
