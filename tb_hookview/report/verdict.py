@@ -72,6 +72,7 @@ _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
 _OFF = 0.01
 """Part of a replay by which it is off from which on that is said."""
+_WAITS = "; collectives as recorded, waits for other ranks included"
 _QUICKER = " Steps without it took at most {}: they did less, or waited less."
 _AHEAD = (
     "Work for {} was queued as the recording began, more than a step's: the host was quicker until "
@@ -292,15 +293,17 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
         return found
     step, replayed = base.pace.step / 1000, alone.simulator.unchanged.step / 1000
     shorter = step < (1 - _SHORTER) * replayed
-    bound = _BOUND[other.bound] if other.bound != found.bound else ""
+    unrecorded_bound = _unrecorded_bound(found, other)
+    bound = _BOUND[unrecorded_bound] if unrecorded_bound != found.bound else ""
+    waits = _WAITS if other.each["communication"] > _MUCH * base.pace.step else ""
     sentence = None
     if shorter:
         when = format_per(marked)
         off = abs(replayed - (found.step_us or 0.0)) > _OFF * replayed
         recorded = f" (replayed; {format_us(found.step_us)} recorded)" if off else ""
         figures = f"{format_us(step)} {when} instead of {format_us(replayed)}{recorded}"
-        sentence = f"Without the profiler (estimate): {figures}{bound and f', {bound}'}."
-    elif bound:
+        sentence = f"Without the profiler (estimate): {figures}{bound and f', {bound}'}{waits}."
+    elif bound and unrecorded_bound == other.bound:
         sentence = f"Without the profiler (estimate): {bound}."
     _, most = timed_unrecorded(alone.simulator.analysis.trace.manifest)
     if sentence and step > (1 + _BEYOND) * most / 1000:
@@ -310,9 +313,18 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
     return replace(
         found,
         unrecorded_step_us=step,
-        unrecorded_bound=other.bound,
+        unrecorded_bound=unrecorded_bound,
         unrecorded_sentence=sentence,
     )
+
+
+def _unrecorded_bound(found: schema.Verdict, other: Alone) -> schema.Bound:
+    """What decides a step that is not recorded, by the replay of one.
+
+    One rank does not show what of its collectives is waiting for hosts that recording slowed down.
+    """
+    bound = other.bound
+    return "unknown" if bound == "communication" != found.bound else bound
 
 
 def _ahead(alone: Alone) -> int:

@@ -1904,7 +1904,9 @@ export const Verdict = {
     unit: "us",
     text: "A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of 16 or more), and by the time that the recorder measured for its marks. A Python call costs at most four times the median from one of their starts or ends to the next. Where the recorder timed two steps or more without recording (`trace.recording`), that cost is scaled so that the step is no shorter than the shortest of them and, on a CPU, no longer than the longest; to at most three times, and none of it passes later than 20 us after a row began and its cost was over: in a sleep, a wait or a long operator nothing is recorded. So the step is longer than the longest where these did less, or waited less. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them.",
   },
-  unrecorded_bound: { text: "`bound` without that cost; null where the step is." },
+  unrecorded_bound: {
+    text: "`bound` without that cost; null where the step is. Unknown where it would be communication, and `bound` is not: collectives are as recorded, with their waits for other ranks.",
+  },
   unrecorded_sentence: {
     text: "What is different without that cost, where `bound` is or the step is 5% shorter.",
   },
