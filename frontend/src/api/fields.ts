@@ -1163,7 +1163,7 @@ export const Rank = {
   steps: { unit: "count", text: "Measured steps." },
   step_us: {
     unit: "us",
-    text: "A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null. Null without a measured step, as what follows.",
+    text: "A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null, on the device's where it is far behind, as `duration_us` of `rank_steps`. Null without a measured step, as what follows.",
   },
   compute_us: {
     unit: "us",
@@ -1216,7 +1216,7 @@ export const RankStep = {
   start_us: { unit: "us", text: "On the clock of the rank's own trace." },
   duration_us: {
     unit: "us",
-    text: "From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, each lasts from the end of its work for the step before to the end of that for this one.",
+    text: "From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, or is behind it by over a fifth of a mean step at the ends of all, each lasts from the end of its work for the step before to the end of that for this one.",
   },
   compute_us: { unit: "us", text: "As in `ranks`." },
   communication_us: { unit: "us", text: "As in `ranks`." },

@@ -1465,7 +1465,7 @@ export interface Rank {
   start_us: number;
   /** Measured steps. */
   steps: number;
-  /** A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null. Null without a measured step, as what follows. */
+  /** A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null, on the device's where it is far behind, as `duration_us` of `rank_steps`. Null without a measured step, as what follows. */
   step_us: number | null;
   /** Something ran that is no collective: on a device or, without one, an operator or a compiled graph. */
   compute_us: number | null;
@@ -1521,7 +1521,7 @@ export interface RankStep {
   name: string;
   /** On the clock of the rank's own trace. */
   start_us: number;
-  /** From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, each lasts from the end of its work for the step before to the end of that for this one. */
+  /** From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, or is behind it by over a fifth of a mean step at the ends of all, each lasts from the end of its work for the step before to the end of that for this one. */
   duration_us: number;
   /** As in `ranks`. */
   compute_us: number;
