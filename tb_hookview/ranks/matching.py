@@ -346,8 +346,8 @@ def _shift(
     if common := sorted(first.keys() & other.keys()):
         shifts = [first[step] - other[step] for step in common]
         return int(np.bincount(np.array(shifts) - min(shifts)).argmax()) + min(shifts)
-    path = ranks[int(own.rank[0])].path
     if first and other:
+        path = ranks[int(own.rank[0])].path
         raise ValueError(f"{group}: {path} has them in none of the steps in which others do")
     kinds = [
         [ranks[int(rows.rank[0])].collectives.kind[index] for index in rows.entry.tolist()]
@@ -358,7 +358,14 @@ def _shift(
         return 0
     if len(fitting) == 1:
         return fitting[0]
-    raise ValueError(f"{path}: its collectives fit those of other ranks in {len(fitting)} ways")
+    raise ValueError(
+        f"{_in_words(group)}: not matched, as some trace does not show the steps that launched "
+        f"them, and their order fits in {len(fitting)} ways"
+    )
+
+
+def _in_words(group: str) -> str:
+    return group if group.startswith(UNNAMED) else f"process group {group}"
 
 
 def _first_of_steps(rows: GroupRows) -> dict[int, int]:
@@ -417,10 +424,10 @@ def _check(ranks: Sequence[RankSummary], group: str, rows: GroupRows, numbers: I
     if len(differing):
         last = {signs[row]: int(rows.rank[row]) for row in np.flatnonzero(numbers == differing[0])}
         (one, first), (two, second) = list(last.items())[:2]
-        name, texts = f"process group {group}" if is_named else group, [*map(sign_text, code)]
+        texts = [*map(sign_text, code)]
         raise ValueError(
-            f"{name}: {ranks[second].path} has {texts[two]} where {ranks[first].path} has "
-            f"{texts[one]}"
+            f"{_in_words(group)}: {ranks[second].path} has {texts[two]} where {ranks[first].path} "
+            f"has {texts[one]}"
         )
 
 

@@ -50,7 +50,7 @@ from tb_hookview.report.tables.warnings import (
     warning_rows,
     without_contradictions,
 )
-from tb_hookview.report.verdict import FAILED, find_verdict, unknown_verdict
+from tb_hookview.report.verdict import FAILED, find_verdict, runs_earlier_work, unknown_verdict
 from tb_hookview.rules.diagnosis import Diagnosis, diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
 from tb_hookview.simulation.alone import Alone
@@ -87,10 +87,12 @@ def decide(selection: Selection) -> Decided:
         "the verdict", partial(find_verdict, alone, idle), unknown_verdict(FAILED)
     )
     no_path: list[schema.PathWork] = []
-    path = failures.attempt(
-        "table critical_path_work", partial(critical_path_work_rows, alone.simulator), no_path
-    )
+    path = failures.attempt("table critical_path_work", partial(_path, alone), no_path)
     return Decided(diagnose(selection, alone, failures), verdict, path)
+
+
+def _path(alone: Alone) -> list[schema.PathWork]:
+    return [] if runs_earlier_work(alone) else critical_path_work_rows(alone.simulator)
 
 
 def build_data(selection: Selection, decided: Decided) -> ReportData:

@@ -75,6 +75,7 @@ _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
 _OFF = 0.01
 """Part of a replay by which it is off from which on that is said."""
+_WAITS = "; collectives as recorded, waits for other ranks included"
 _QUICKER = " Steps without it took at most {}: they did less, or waited less."
 _AHEAD = (
     "Work for {} was queued as the recording began, more than a step's: the host was quicker until "
@@ -196,9 +197,8 @@ def _why_unknown(alone: Alone, words: _Sentence) -> str:
         return words.without_events(lost)
     if _lacks_the_end(alone):
         return _TRUNCATED
-    step, before = alone.simulator.recorded.step, _before(alone)
-    if alone.bound in (*HOST_SIDE, "even") and before > _FAR * step:
-        return _QUEUED.format(before / step)
+    if runs_earlier_work(alone):
+        return _QUEUED.format(_before(alone) / alone.simulator.recorded.step)
     return ""
 
 
@@ -227,6 +227,13 @@ def _lacks_the_end(alone: Alone) -> bool:
     launch = analysis.device_events.launch
     last = analysis.call_tree.end[launch[launch >= 0]].max(initial=window.start)
     return bool(window.host_end - last > _APART * (window.host_end - window.start))
+
+
+def runs_earlier_work(alone: Alone) -> bool:
+    """Whether the device ran earlier work so long that a replay of the host alone says nothing."""
+    if alone.simulator.refused or alone.bound not in (*HOST_SIDE, "even"):
+        return False
+    return _before(alone) > _FAR * alone.simulator.recorded.step
 
 
 def _before(alone: Alone) -> float:
@@ -295,15 +302,17 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
         return found
     step, replayed = base.pace.step / 1000, alone.simulator.unchanged.step / 1000
     shorter = step < (1 - _SHORTER) * replayed
-    bound = _BOUND[other.bound] if other.bound != found.bound else ""
+    unrecorded_bound = _unrecorded_bound(found, other)
+    bound = _BOUND[unrecorded_bound] if unrecorded_bound != found.bound else ""
+    waits = _WAITS if other.each["communication"] > _MUCH * base.pace.step else ""
     sentence = None
     if shorter:
         when = format_per(marked)
         off = abs(replayed - (found.step_us or 0.0)) > _OFF * replayed
         with_it = f" than in a replay with it ({format_us(replayed)})" if off else ""
         figures = f"{format_us(step)} {when}, {1 - step / replayed:.0%} less{with_it}"
-        sentence = f"Without the profiler (estimate): {figures}{bound and f', {bound}'}."
-    elif bound:
+        sentence = f"Without the profiler (estimate): {figures}{bound and f', {bound}'}{waits}."
+    elif bound and unrecorded_bound == other.bound:
         sentence = f"Without the profiler (estimate): {bound}."
     _, most = timed_unrecorded(alone.simulator.analysis.trace.manifest)
     if sentence and step > (1 + _BEYOND) * most / 1000:
@@ -313,9 +322,18 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
     return replace(
         found,
         unrecorded_step_us=step,
-        unrecorded_bound=other.bound,
+        unrecorded_bound=unrecorded_bound,
         unrecorded_sentence=sentence,
     )
+
+
+def _unrecorded_bound(found: schema.Verdict, other: Alone) -> schema.Bound:
+    """What decides a step that is not recorded, by the replay of one.
+
+    One rank does not show what of its collectives is waiting for hosts that recording slowed down.
+    """
+    bound = other.bound
+    return "unknown" if bound == "communication" != found.bound else bound
 
 
 def _ahead(alone: Alone) -> int:

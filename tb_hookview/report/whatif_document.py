@@ -40,6 +40,7 @@ def what_if_document(
     asked = [f"without {each}" for each in without]
     asked += [f"{what} x {factor:g}" for what, factor in scale.items()]
     lines = [f"{data.trace.path}: {', '.join(asked) or 'nothing changed'}"]
+    lines += [data.verdict.sentence] if data.verdict.bound == "unknown" else []
     marked = data.per_step.marked
     if answer.refused is not None or answer.predicted_us is None:
         return Document("What if", [Lines([*lines, f"not replayed: {answer.refused}"])])

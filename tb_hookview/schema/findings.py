@@ -348,7 +348,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     longest where these did less, or waited less. Null where that is unknown: without operators of
     torch, or with times in whole microseconds, as earlier profilers wrote them."""
     unrecorded_bound: Bound | None = None
-    """`bound` without that cost; null where the step is."""
+    """`bound` without that cost; null where the step is. Unknown where it would be communication,
+    and `bound` is not: collectives are as recorded, with their waits for other ranks."""
     unrecorded_sentence: str | None = None
     """What is different without that cost, where `bound` is or the step is 5% shorter."""
 

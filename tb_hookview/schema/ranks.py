@@ -21,7 +21,8 @@ class Rank(Struct, frozen=True, kw_only=True):
     """Measured steps."""
     step_us: Us | None
     """A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on
-    the host's clock where that is null. Null without a measured step, as what follows."""
+    the host's clock where that is null, on the device's where it is far behind, as `duration_us` of
+    `rank_steps`. Null without a measured step, as what follows."""
     compute_us: Us | None
     """Something ran that is no collective: on a device (copies and sets too, which the compute time
     of `devices` leaves out) or, without one, an operator or a compiled graph."""
@@ -57,8 +58,9 @@ class RankStep(Struct, frozen=True, kw_only=True):
     """On the clock of the rank's own trace."""
     duration_us: Us
     """From the start of a measured step on the host to that of the next one. Where the device takes
-    longer for the measured steps than the host, each lasts from the end of its work for the step
-    before to the end of that for this one."""
+    longer for the measured steps than the host, or is behind it by over a fifth of a mean step at
+    the ends of all, each lasts from the end of its work for the step before to the end of that for
+    this one."""
     compute_us: Us
     """As in `ranks`."""
     communication_us: Us | None

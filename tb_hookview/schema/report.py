@@ -57,7 +57,8 @@ class ReportData(Struct, frozen=True):
     verdict: Verdict
     critical_path_work: list[PathWork] = []
     """The critical path of the measured steps by what ran, the longest first; empty where the steps
-    are not replayed. At most 30 rows by name; the others are summed up by part and phase."""
+    are not replayed, or the device ran earlier work for long. At most 30 rows by name; the others
+    are summed up by part and phase."""
     recorder: Recorder | None = None
     """Null where the trace holds no marks of our recorder."""
     kernels: list[Kernel] = []

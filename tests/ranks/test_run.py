@@ -118,6 +118,16 @@ def test_a_recording_that_begins_later_shifts_nothing(tmp_path: Path) -> None:
     assert run.stragglers[0].module == "b"
 
 
+def test_what_fits_in_several_ways_is_named_by_its_kind_and_not_by_a_rank(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, EVEN, skipped={2: 1}, marked=False, grouped=False)
+    run = analyzed(folder)
+    assert not run.collectives
+    assert run.warnings[0] == (
+        "collectives without a group, all_reduce of 4000 bytes: not matched, as some trace does "
+        "not show the steps that launched them, and their order fits in 6 ways"
+    )
+
+
 def test_what_does_not_fit_is_refused_and_named(tmp_path: Path) -> None:
     run = analyzed(write_run(tmp_path, EVEN, names={2: "broadcast"}))
     assert not run.collectives

@@ -11,10 +11,12 @@ from rules.eager import operators, row
 from simulation import drawn
 
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.document.plain import plain_text
 from tb_hookview.loading import load
 from tb_hookview.markers import MANIFEST_KEY
 from tb_hookview.report.build import build_report
 from tb_hookview.report.whatif import WhatIfs
+from tb_hookview.report.whatif_document import what_if_document
 
 
 def test_without_most_launches_nothing_is_known(tmp_path: Path) -> None:
@@ -184,12 +186,17 @@ BEFORE = """
 def test_a_step_that_runs_earlier_work_tells_no_bottleneck(earlier: bool, tmp_path: Path) -> None:
     """What was launched before the recording is in no side's time."""
     picture = BEFORE if earlier else BEFORE.replace("[k corr=1                 ]", " " * 27)
-    found = report(tmp_path, picture).verdict
+    data = report(tmp_path, picture)
+    found = data.verdict
     assert found.bound == ("unknown" if earlier else "host")
+    assert bool(data.critical_path_work) == (not earlier)
     said = found.sentence.startswith(
         "Unknown: for 57% of the time the device ran what was launched"
     )
     assert said == earlier
+    answer = WhatIfs(Selection(load(tmp_path / "t.json"), None)).answer(scale={"kernels": 0.5})
+    text = plain_text(what_if_document(data.data, answer, (), {"kernels": 0.5}))
+    assert (found.sentence in text) == earlier
 
 
 def test_neither_does_one_with_as_much_work_of_its_own(tmp_path: Path) -> None:

@@ -289,3 +289,23 @@ def test_a_host_that_was_ahead_did_not_decide(
     assert verdict.bound == "host"
     said = "Work for 1.10 ms was queued as the recording began"
     assert (said in (verdict.unrecorded_sentence or "")) == ahead
+
+
+@pytest.mark.parametrize(
+    ("us", "bound", "said"),
+    [
+        (900, "host", "6.50 ms."),
+        (2000, "host", "7.60 ms; collectives as recorded, waits for other ranks included."),
+        (5000, "unknown", "10.6 ms, bottleneck unknown; collectives as recorded, waits for "),
+    ],
+)
+def test_collectives_of_one_rank_are_as_recorded_and_decide_nothing_else(
+    us: int, bound: str, said: str, tmp_path: Path
+) -> None:
+    """What the others wait for, recording may have slowed down too."""
+    rows = beside("f", "python_function", 0.5, 4000)
+    (kernel,) = (row for row in rows if row["cat"] == "kernel")
+    kernel |= {"name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "dur": us}
+    verdict = build_report(load(grid.write(tmp_path / "t.json", rows))).verdict
+    assert (verdict.bound, verdict.unrecorded_bound) == ("host", bound)
+    assert f" instead of {said}" in (verdict.unrecorded_sentence or "")

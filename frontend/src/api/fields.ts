@@ -1168,7 +1168,7 @@ export const Rank = {
   steps: { unit: "count", text: "Measured steps." },
   step_us: {
     unit: "us",
-    text: "A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null. Null without a measured step, as what follows.",
+    text: "A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null, on the device's where it is far behind, as `duration_us` of `rank_steps`. Null without a measured step, as what follows.",
   },
   compute_us: {
     unit: "us",
@@ -1221,7 +1221,7 @@ export const RankStep = {
   start_us: { unit: "us", text: "On the clock of the rank's own trace." },
   duration_us: {
     unit: "us",
-    text: "From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, each lasts from the end of its work for the step before to the end of that for this one.",
+    text: "From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, or is behind it by over a fifth of a mean step at the ends of all, each lasts from the end of its work for the step before to the end of that for this one.",
   },
   compute_us: { unit: "us", text: "As in `ranks`." },
   communication_us: { unit: "us", text: "As in `ranks`." },
@@ -1280,7 +1280,7 @@ export const ReportData = {
   modules: { text: "Parents before children, each root's tree in `named_modules()` order." },
   allocations: { text: "By name, most expensive first." },
   critical_path_work: {
-    text: "The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed. At most 30 rows by name; the others are summed up by part and phase.",
+    text: "The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed, or the device ran earlier work for long. At most 30 rows by name; the others are summed up by part and phase.",
   },
   recorder: { text: "Null where the trace holds no marks of our recorder." },
   kernels: {
@@ -1909,7 +1909,9 @@ export const Verdict = {
     unit: "us",
     text: "A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of 16 or more), and by the time that the recorder measured for its marks. A Python call costs at most four times the median from one of their starts or ends to the next. Where the recorder timed two steps or more without recording (`trace.recording`), that cost is scaled so that the step is no shorter than the shortest of them and, on a CPU, no longer than the longest; to at most three times, and none of it passes later than 20 us after a row began and its cost was over: in a sleep, a wait or a long operator nothing is recorded. So the step is longer than the longest where these did less, or waited less. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them.",
   },
-  unrecorded_bound: { text: "`bound` without that cost; null where the step is." },
+  unrecorded_bound: {
+    text: "`bound` without that cost; null where the step is. Unknown where it would be communication, and `bound` is not: collectives are as recorded, with their waits for other ranks.",
+  },
   unrecorded_sentence: {
     text: "What is different without that cost, where `bound` is or the step is 5% shorter.",
   },

@@ -1465,7 +1465,7 @@ export interface Rank {
   start_us: number;
   /** Measured steps. */
   steps: number;
-  /** A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null. Null without a measured step, as what follows. */
+  /** A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null, on the device's where it is far behind, as `duration_us` of `rank_steps`. Null without a measured step, as what follows. */
   step_us: number | null;
   /** Something ran that is no collective: on a device (copies and sets too, which the compute time of `devices` leaves out) or, without one, an operator or a compiled graph. */
   compute_us: number | null;
@@ -1521,7 +1521,7 @@ export interface RankStep {
   name: string;
   /** On the clock of the rank's own trace. */
   start_us: number;
-  /** From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, each lasts from the end of its work for the step before to the end of that for this one. */
+  /** From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, or is behind it by over a fifth of a mean step at the ends of all, each lasts from the end of its work for the step before to the end of that for this one. */
   duration_us: number;
   /** As in `ranks`. */
   compute_us: number;
@@ -1593,7 +1593,7 @@ export interface ReportData {
   findings: Finding[];
   per_step: PerStep;
   verdict: Verdict;
-  /** The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed. At most 30 rows by name; the others are summed up by part and phase. */
+  /** The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed, or the device ran earlier work for long. At most 30 rows by name; the others are summed up by part and phase. */
   critical_path_work: PathWork[];
   /** Null where the trace holds no marks of our recorder. */
   recorder: Recorder | null;
@@ -2337,7 +2337,7 @@ export interface Verdict {
   later_step_us: number | null;
   /** A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of 16 or more), and by the time that the recorder measured for its marks. A Python call costs at most four times the median from one of their starts or ends to the next. Where the recorder timed two steps or more without recording (`trace.recording`), that cost is scaled so that the step is no shorter than the shortest of them and, on a CPU, no longer than the longest; to at most three times, and none of it passes later than 20 us after a row began and its cost was over: in a sleep, a wait or a long operator nothing is recorded. So the step is longer than the longest where these did less, or waited less. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them. */
   unrecorded_step_us: number | null;
-  /** `bound` without that cost; null where the step is. */
+  /** `bound` without that cost; null where the step is. Unknown where it would be communication, and `bound` is not: collectives are as recorded, with their waits for other ranks. */
   unrecorded_bound: "communication" | "data" | "device" | "even" | "host" | "unknown" | null;
   /** What is different without that cost, where `bound` is or the step is 5% shorter. */
   unrecorded_sentence: string | null;

@@ -4,7 +4,8 @@
     device         |--- of 1 ---|--- of 2 ---|
     here           |-- step 1 --|-- step 2 --|     the device needs longer, and is behind
 
-A mean of them is `verdict.step_us` of the rank's report: what the replay takes a step to be.
+A mean of them is `verdict.step_us` of the rank's report: what the replay takes a step to be. Not
+where the device is far behind and yet takes no longer: the host's steps hold its work for others.
 """
 
 from __future__ import annotations
@@ -27,12 +28,17 @@ from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TimeSet
 from tb_hookview.trace import EventCategory
 
+_FAR = 0.2
+"""Part of a mean step from which on a device that is behind at the ends of all steps runs much of
+another step's work in the host's."""
+
 
 def timed_steps(analysis: Analysis) -> Steps:
     """Steps of an analysis with windows that have all of their time, device work included.
 
     Measured steps follow each other without a gap. Where the device takes longer for them than the
-    host, each lasts from the end of its work for the step before to the end of that for this one.
+    host, or is far behind it at all their ends, each lasts from the end of its work for the step
+    before to the end of that for this one.
     """
     steps, counted = analysis.steps, np.flatnonzero(analysis.steps.counted)
     if not len(counted):
@@ -40,8 +46,10 @@ def timed_steps(analysis: Analysis) -> Steps:
     first, last = int(counted[0]), int(counted[-1])
     bounds = np.append(steps.window[first : last + 1, 0], steps.window[last, 1])
     behind = _device_bounds(analysis, first, last)
-    if behind is not None and behind[-1] - behind[0] > bounds[-1] - bounds[0]:
-        bounds = behind
+    if behind is not None:
+        lag, least = behind - bounds, _FAR * (bounds[-1] - bounds[0]) / (len(bounds) - 1)
+        if lag[-1] > lag[0] or lag.min() > least:
+            bounds = behind
     window = steps.window.copy()
     window[first : last + 1] = intervals.between(bounds)
     if first > 0:
