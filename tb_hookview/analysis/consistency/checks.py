@@ -287,12 +287,16 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
 
 
 def _left_at_end(host: HostRows, device_events: DeviceEvents) -> TreeRow:
-    """Launches after the last that has a device event; none where they are few."""
+    """Launches after the last that has a device event; none where they are few, unless they are
+    all of what an optimizer's step launches."""
     launches = launches_to_run(host)
     has = mask_of(device_events.launch[device_events.launch >= 0], len(host))
     known = np.flatnonzero(has[launches])
     left = launches[known[-1] + 1 :] if len(known) else launches[:0]
-    return left if len(left) >= LOST_AT_LEAST * len(launches) else left[:0]
+    update = host.call_tree.nearest(host.role == Role.OPTIMIZER)
+    begun = update[launches[: len(launches) - len(left)]]
+    whole = ((update[left] >= 0) & ~isin(update[left], begun)).any()
+    return left if whole or len(left) >= LOST_AT_LEAST * len(launches) else left[:0]
 
 
 def launches_to_run(host: HostRows) -> TreeRow:

@@ -254,7 +254,7 @@ WORDS: dict[str, Words] = {
     ),
     "lost-at-end": Words(
         "launches at the end whose device events are missing, {share} of all: the recording ended "
-        "before the device ran them; device time is too low",
+        "before the device ran them; device time is too low, most in the last step's last phase",
         high_from=0.1,
     ),
     "no-launch": Words(

@@ -316,7 +316,8 @@ _INSTEAD = {
     Purpose.ELEMENT: (
         "one after another of the elements of a tensor, as where Python iterates over it",
         "Call .tolist() on the whole tensor: one sync instead of one for each element. Keep what "
-        "the host iterates over on the host from the start. Print outside of the loop.",
+        "the host iterates over on the host from the start. Print outside of the loop: print() "
+        "reads a tensor's elements so, too.",
     ),
 }
 """What the evidence says of a read, and the remedy, where it is not the rule's."""

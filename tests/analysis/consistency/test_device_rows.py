@@ -83,6 +83,19 @@ def test_launches_after_those_with_device_events(tmp_path: Path) -> None:
     assert (found["lost-at-end"].count, found["lost-at-end"].share) == (3, 0.75)
 
 
+@pytest.mark.parametrize(("more", "lost"), [(0, True), (1, False)])
+def test_the_device_work_of_an_optimizer_s_last_step(tmp_path: Path, more: int, lost: bool) -> None:
+    """One launch of 201 is few, unless it is all that the step launches."""
+    calls = [f"[launch corr={number}".ljust(39) + "]" for number in range(1, 202)]
+    kernels = [f"[k corr={number}".ljust(39) + "]" for number in range(1, 201)]
+    picture = f"""
+        main notes {" " * 40 * (200 - more)}{"[Optimizer.step#SGD.step".ljust(40 * (1 + more))}]
+        main calls {"".join(calls)}
+        gpu  kernel {" " * 20}{"".join(kernels)}
+        """
+    assert ("lost-at-end" in faults(tmp_path, picture)) == lost
+
+
 def test_launches_into_a_graph_that_is_captured(tmp_path: Path) -> None:
     picture = """
         main calls  [begin][launch corr=1][end][launch corr=2][begin][launch corr=3][end][graph corr=4]
