@@ -206,6 +206,9 @@ _LAUNCH = re.compile(
     r"|(cuda|hip|mu|musa)LaunchCooperativeKernel\w*|cuLaunch(Cooperative)?Kernel\w*"
     r"|(cuda|hip|cu)GraphLaunch\w*"
 )
+_COPIES = re.compile(r"(cuda|hip)Memcpy(?!.*Symbol)\w*")
+_MANY_COPIES = 10
+"""Copies from which on it is no chance that all lack device events."""
 
 
 def impossible_lengths(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
@@ -284,6 +287,21 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
     if after:
         lost.append(Fault("lost-at-end", after, share=after / len(launches)))
     return (*counted("lost-at-start", int(known[0])), *lost)
+
+
+def lost_copies(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
+    """Calls that copy, where kernels have launches and none of these calls a device event."""
+    calls = host.named(_COPIES.fullmatch)
+    calls = calls[~in_capture(host, calls)]
+    launched = device_events.launch[device_events.launch >= 0]
+    if len(calls) < _MANY_COPIES or not len(launched):
+        return ()
+    if (
+        mask_of(calls, len(host))[launched].any()
+        or host.call_tree.holds(mask_of(launched, len(host)))[calls].any()
+    ):
+        return ()
+    return (Fault("lost-copies", len(calls)),)
 
 
 def _left_at_end(host: HostRows, device_events: DeviceEvents) -> TreeRow:
@@ -495,6 +513,7 @@ def find_faults(
         *impossible_lengths(host, device_events),
         *overlaps(host, device_events),
         *lost_device_events(host, device_events),
+        *lost_copies(host, device_events),
         *without_launch(device_events, measured),
         *counted("repeated-correlation", repeated),
         *external_id_conflicts(host),

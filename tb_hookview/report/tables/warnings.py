@@ -252,6 +252,10 @@ WORDS: dict[str, Words] = {
         "launches in the middle, or all, whose device events are missing, {share} of all: the "
         "profiler lost them; device time is too low, and idle time there is not real"
     ),
+    "lost-copies": Words(
+        "calls that copy memory, all without device events: what they waited for counts as "
+        "the host's own work, and copies are in no device time"
+    ),
     "lost-at-end": Words(
         "launches at the end whose device events are missing, {share} of all: the recording ended "
         "before the device ran them; device time is too low, most in the last step's last phase",

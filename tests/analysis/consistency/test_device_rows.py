@@ -64,6 +64,21 @@ def test_launches_before_the_first_device_event(tmp_path: Path) -> None:
     assert "lost-in-between" not in found
 
 
+@pytest.mark.parametrize(("calls", "copied", "lost"), [(10, 0, 10), (9, 0, 0), (10, 1, 0)])
+def test_copies_that_all_lack_device_events(
+    tmp_path: Path, calls: int, copied: int, lost: int
+) -> None:
+    launch = "main calls  [launch corr=1]\ngpu  kernel    [k corr=1]"
+    at = {"ph": "X", "pid": "host", "tid": "main", "cat": "cuda_runtime"}
+    copies = [
+        {**at, "name": "cudaMemcpyAsync", "ts": 90 + 9 * n, "dur": 5, "args": {"correlation": 9 + n}}
+        for n in range(calls)
+    ]
+    done = [on_device("Memcpy HtoD (Pageable -> Device)", 92, 2, correlation=9)][:copied]
+    found = faults(tmp_path, launch, *copies, *done).get("lost-copies")
+    assert (found.count if found else 0) == lost
+
+
 def test_launches_between_those_with_device_events(tmp_path: Path) -> None:
     picture = """
         main calls  [launch corr=1][launch corr=2][launch corr=3][launch corr=4]
