@@ -351,6 +351,10 @@ _FIXES = {
     "aten::sum": "A sum of bools, or of integers below int64, copies them as int64 first. Pass "
     "dtype=torch.int32 to halve the copy, or ask any() or all() where no count is needed. "
     "torch.compile makes one kernel of both.",
+    "aten::cat": "Write the parts into one tensor in the first place (out=, or views of a tensor "
+    "that holds all), or work on them apart.",
+    "aten::to": "Cast what does not change once, before the loop (weights, masks, tables), and "
+    "keep the rest in the type that is computed in.",
 }
 """Remedies by a word in the name of the place, where they are not the rule's."""
 _EXPANDED = (

@@ -83,6 +83,8 @@ def test_other_kernels(tmp_path: Path) -> None:
         ("torch::autograd::AccumulateGrad", "gradient_as_bucket_view"),
         ("CompiledFunction", "inputs and outputs of compiled graphs"),
         ("aten::contiguous", "made contiguous again"),
+        ("aten::cat", "into one tensor"),
+        ("aten::to", "Cast what does not change once"),
         ("aten::sum", "dtype=torch.int32"),
     ],
 )
