@@ -278,5 +278,6 @@ def notes(run: Run) -> list[str]:
     if run.missing_ranks:
         named = ", ".join(map(str, run.missing_ranks[:_NAMED]))
         more = len(run.missing_ranks) - _NAMED
-        lines.append(f"no trace of ranks {named}" + (f" and {more} more" if more > 0 else ""))
+        of = "rank" if len(run.missing_ranks) == 1 else "ranks"
+        lines.append(f"no trace of {of} {named}" + (f" and {more} more" if more > 0 else ""))
     return lines
