@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tb_hookview.document.document import Document, Lines, Row, Table
 from tb_hookview.formats import format_count, format_number, format_share, format_us
+from tb_hookview.ranks.lateness import LEAST_SHARE, times_needed
 from tb_hookview.schema import (
     Collective,
     Pipeline,
@@ -127,7 +128,7 @@ def verdict_sentence(run: Run) -> str:
     elif step is not None and exposed is None:
         first = "No collective is recorded, stragglers are unknown"
     else:
-        first = "No rank is a straggler beyond chance"
+        first = _last_to_all(run, step) or "No rank is a straggler beyond chance"
     if step is None:
         return f"{first}."
     communication = (
@@ -139,6 +140,23 @@ def verdict_sentence(run: Run) -> str:
     return (
         f"{first}{of}: {format_us(step)} {'per step' if run.marked else 'per trace'}, "
         f"{format_us(mean_of(run, 'compute_us'))} of it computing{communication}."
+    )
+
+
+def _last_to_all(run: Run, step: float | None) -> str | None:
+    """That one rank alone is ever late, more than by chance, but costs less than a straggler."""
+    late = [row.late_rank for row in run.collectives if row.late_rank is not None]
+    names = {row.name for row in run.steps if row.counts}
+    if not step or not names or len(set(late)) != 1 or len(late) < times_needed(len(run.ranks)):
+        return None
+    cost = sum(row.new_wait_us for row in run.collectives if row.step in names) / len(names)
+    if cost >= LEAST_SHARE * step:
+        return None
+    return (
+        f"No rank is a straggler: rank {late[0]} comes last to {len(late)} of "
+        f"{len(run.collectives)} collectives, but the others wait only {format_us(cost)} "
+        f"({format_share(cost, step)}) {_per(run.marked)} for it, less than "
+        f"{format_share(LEAST_SHARE, 1)}"
     )
 
 
@@ -260,5 +278,6 @@ def notes(run: Run) -> list[str]:
     if run.missing_ranks:
         named = ", ".join(map(str, run.missing_ranks[:_NAMED]))
         more = len(run.missing_ranks) - _NAMED
-        lines.append(f"no trace of ranks {named}" + (f" and {more} more" if more > 0 else ""))
+        of = "rank" if len(run.missing_ranks) == 1 else "ranks"
+        lines.append(f"no trace of {of} {named}" + (f" and {more} more" if more > 0 else ""))
     return lines

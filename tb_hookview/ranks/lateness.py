@@ -192,9 +192,14 @@ def suspected(late: Float, step: float, left_out: Collection[int]) -> tuple[int,
     worst = np.unique(filled.argmax(axis=0))
     if ranks < 2 or not count or len(worst) != 1:
         return None
-    needed = ceil(1 - log(_CHANCE) / log(ranks))
+    needed = times_needed(ranks)
     is_long = float(filled[worst[0]].mean()) >= LEAST_SHARE * step
     return (int(worst[0]), needed) if is_long and count < needed else None
+
+
+def times_needed(ranks: int) -> int:
+    """How often one of two or more ranks has to be the latest, each time, to rule out chance."""
+    return ceil(1 - log(_CHANCE) / log(ranks))
 
 
 def is_consistent(late: Float, scatter: float = 0.0) -> bool:

@@ -96,7 +96,7 @@ class Replay:
         held = np.concatenate([np.append(rank.held, 0) for rank in ranks])[self.end - 1] > 0
         self._gate = np.asarray(members.total(held.astype(np.int64)) > 0)
         self.hosts_known = np.array([rank.ahead.known for rank in ranks], bool)
-        self.known = self.hosts_known[members.rank]
+        self.known = self._launches_known()
         self.earlier = earlier_of(members, self._recurs())
         self.waits = _find_host_waits(self, self.sums(rank.ahead.other for rank in ranks))
 
@@ -166,6 +166,13 @@ class Replay:
         for rank, first, mine in zip(self.ranks, self.first, self.of_ranks, strict=True):
             found[mine] = first + np.searchsorted(rank.edges, moment[mine])
         return found
+
+    def _launches_known(self) -> Bool:
+        """Of which members the host, and when it launched them, are known; shape (n,)."""
+        known = self.hosts_known[self.members.rank]
+        for rank, mine in zip(self.ranks, self.of_ranks, strict=True):
+            known[mine] &= rank.launched[self.members.index[mine]]
+        return known
 
     def _recurs(self) -> Bool:
         """Which collectives are compared with earlier ones: messages of stages are not."""
@@ -270,7 +277,7 @@ def _find_host_waits(replay: Replay, other: Float) -> _HostWaits:
 
     Args:
         replay: of the run, without these.
-        other: time of its hosts in nothing of their own until each edge, shape (e,).
+        other: time of its hosts in no row of their own until each edge, shape (e,).
     """
     silent, silent_at_last = _silent(replay, other)
     # where one host waits, all of them do, if not as long
@@ -321,20 +328,20 @@ def _moments(replay: Replay, rank: int, quiet: Int) -> tuple[Int, Int, Int, Floa
 def _silent(replay: Replay, other: Float) -> tuple[Float, Float]:
     """Time that each host may have waited without a row: before its launches, and at last.
 
-    In no module, loader or optimizer: longer than the shortest of the ranks, and no longer than
-    its device had waited in the collective before. Shape (n,) and (r,).
+    In no module, loader, optimizer or call: longer than the shortest of the ranks, if all launches
+    are known, and no longer than its device had waited in the collective before. Shape (n,), (r,).
     """
     members, past = replay.members, replay.earlier.before
-    wait, collective = members.wait, members.collective
+    wait, collective, known = members.wait, members.collective, replay.known
     until, in_all = other[replay.launch], other[replay.last][members.rank]
 
-    def longer(time: Float, waited: Nanoseconds, left: Bool) -> Float:
+    def longer(time: Float, waited: Nanoseconds, known: Bool) -> Float:
         more = time - members.least(time)[collective]
-        return np.where(left & replay.known, np.clip(more, 0, waited), 0.0)
+        return np.where(members.least(known)[collective], np.clip(more, 0, waited), 0.0)
 
-    left = (past >= 0) & (members.launch >= members.end[past])
-    silent = longer(until - until[past], wait[past], left)
-    at_last = np.append(longer(in_all - until, wait, replay.known), np.zeros(len(replay.first)))
+    silent = longer(until - until[past], wait[past], known & known[past] & (past >= 0))
+    silent[members.launch < members.end[past]] = 0.0
+    at_last = np.append(longer(in_all - until, wait, known), np.zeros(len(replay.first)))
     return silent, at_last[replay.final]
 
 

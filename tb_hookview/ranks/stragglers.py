@@ -226,6 +226,10 @@ _DOUBTED_US = 20_000.0
 """Spread of the clocks beyond which the matches are doubted: a busy host alone reaches some ms."""
 _NAMED = 20
 """Damaged traces, and steps that are cut off, that are named."""
+_LOWER_BOUNDS = (
+    "waits for a rank without a trace count as transfer: it may be the straggler, and waits are "
+    "lower bounds"
+)
 
 
 def remarks(
@@ -276,6 +280,8 @@ def _of_steps(suspect: Suspect | None) -> Iterator[str]:
 def _of_traces(ranks: Sequence[RankSummary]) -> Iterator[str]:
     if any(unpaired(rank) for rank in ranks):
         yield "messages name neither source nor target; steps are compared as a whole"
+    if len(ranks) > 1 and any(len(ranks) < (rank.world_size or 0) for rank in ranks):
+        yield _LOWER_BOUNDS
     known = [rank.rank for rank in ranks]
     if None in known or len(set(known)) < len(known):
         yield "not every trace says its rank; ranks are numbered by the order of the files"

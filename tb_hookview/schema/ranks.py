@@ -266,8 +266,8 @@ class Run(Struct, frozen=True, kw_only=True):
     """By how much the replay of the run as it was differs from its recorded length; null where no
     straggler's gain was replayed."""
     suspect: int | None = None
-    """A rank that is late in all measured steps, which are too few to rule out chance; null where
-    there is none, or a straggler in more than one step."""
+    """A rank that is late in all measured steps, by 3% of a step or more on average, in too few
+    steps to rule out chance; null where there is none, or a straggler in more than one step."""
     suspect_wait_us: Us | None = None
     """Time per step by which the others wait longer than `suspect`; null without one."""
     marked: bool = True

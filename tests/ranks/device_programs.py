@@ -32,6 +32,8 @@ class Part(NamedTuple):
     backward: bool = False
     delay: float = 0.0
     """From the time at which the collective could begin, on the device."""
+    after: float = 0.0
+    """Of an operator on the host, after the launch of the collective."""
     waits: Literal["", "sync", "retry", "copy"] = ""
     """How the host waits for the collective: "copy" is one into pageable memory."""
     beside: float = 0.0
@@ -121,6 +123,9 @@ class Rank:
         self.collectives = end
         if not part.goes_on:
             self.compute = end
+        if part.after:
+            self.row("cpu_op", "aten::empty", self.host, self.host + part.after)
+            self.host += part.after
         if part.waits == "sync":
             self.row("cuda_runtime", "cudaStreamSynchronize", self.host, max(self.host, end))
             self.host = max(self.host, end)

@@ -15,6 +15,7 @@ from shared_traces import shared_trace
 
 import tb_hookview as hookview
 from tb_hookview.errors import TraceError, UsageError
+from tb_hookview.ranks.document import notes
 from tb_hookview.ranks.run import analyze_run
 from tb_hookview.schema import Run
 
@@ -148,6 +149,14 @@ def test_missing_and_unreadable_ranks_are_listed(tmp_path: Path) -> None:
     assert unreadable.reason
     assert "rank2" not in unreadable.reason
     assert run.stragglers[0].rank == 3
+    assert run.warnings == [WITHOUT_TRACE]
+    assert notes(run)[-1] == "no trace of ranks 1, 2"
+
+
+WITHOUT_TRACE = (
+    "waits for a rank without a trace count as transfer: it may be the straggler, and waits are "
+    "lower bounds"
+)
 
 
 def test_other_runs_and_older_traces_are_said(tmp_path: Path) -> None:
@@ -174,7 +183,8 @@ def test_a_trace_of_another_world_size_is_named_and_not_used(tmp_path: Path) -> 
     assert (run.world_size, [row.rank for row in run.ranks]) == (3, [0, 2])
     assert run.missing_ranks == [1]
     assert not run.stragglers
-    (warning,) = run.warnings
+    warning, other = run.warnings
+    assert other == WITHOUT_TRACE
     assert warning == "of another world size than 3, 1 trace not used: other.1.pt.trace.json.gz"
 
 
@@ -197,7 +207,9 @@ def test_a_rank_that_only_an_earlier_recording_has_is_missing(tmp_path: Path) ->
     run = analyzed(tmp_path)
     assert (run.missing_ranks, [row.rank for row in run.ranks]) == ([1], [0, 2])
     assert not run.stragglers
-    (warning,) = run.warnings
+    warning, other = run.warnings
+    assert other == WITHOUT_TRACE
+    assert notes(run)[-1] == "no trace of rank 1"
     assert warning.startswith("of earlier recordings, 3 traces not used: ")
 
 

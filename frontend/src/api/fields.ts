@@ -1352,7 +1352,7 @@ export const Run = {
     text: "By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed.",
   },
   suspect: {
-    text: "A rank that is late in all measured steps, which are too few to rule out chance; null where there is none, or a straggler in more than one step.",
+    text: "A rank that is late in all measured steps, by 3% of a step or more on average, in too few steps to rule out chance; null where there is none, or a straggler in more than one step.",
   },
   suspect_wait_us: {
     unit: "us",

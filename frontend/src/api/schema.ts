@@ -1690,7 +1690,7 @@ export interface Run {
   warnings: string[];
   /** By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed. */
   replay_error: number | null;
-  /** A rank that is late in all measured steps, which are too few to rule out chance; null where there is none, or a straggler in more than one step. */
+  /** A rank that is late in all measured steps, by 3% of a step or more on average, in too few steps to rule out chance; null where there is none, or a straggler in more than one step. */
   suspect: number | null;
   /** Time per step by which the others wait longer than `suspect`; null without one. */
   suspect_wait_us: number | null;

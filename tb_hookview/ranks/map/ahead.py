@@ -25,8 +25,8 @@ class Ahead(NamedTuple):
     """Time in windows in which host and device of a rank wait for each other, shape (w,)."""
 
     known: bool
-    """Whether launches of all collectives are; else all but `starved` are 0, as where hosts run
-    the collectives."""
+    """Whether devices run the collectives, and launches of some are known; else all but `starved`
+    are 0. Those that were launched before the recording began have none."""
     starved: Nanoseconds
     """No device event ran, as the host had not launched the next one."""
     idle: Nanoseconds
@@ -34,7 +34,8 @@ class Ahead(NamedTuple):
     waited: Nanoseconds
     """The host waited for a device that had not waited for it since its last collective."""
     other: Nanoseconds
-    """The host was in no module, loader or optimizer, and in no wait."""
+    """The host was in no module, loader or optimizer, in no wait, and in no call of an operator or
+    the runtime."""
     resumed: Nanoseconds
     """The last moment in each window at which such a wait ended, of those that have one."""
 
@@ -48,13 +49,13 @@ def find_ahead(
         analysis: of the rank's trace.
         calls: its collectives.
         edges: of the windows in which time is summed up, shape (w + 1,).
-        other: time of the host in nothing of its own in each, shape (w,).
+        other: time of the host in no row of its own in each, shape (w,).
     """
     launched = lookup(analysis.timing.launch_start, calls.first)
     windows = intervals.between(edges)
     gaps, ends = _gaps(analysis)
     starved = intervals.lengths_within(gaps, windows)
-    if not (len(calls) and calls.on_device.all() and (launched >= 0).all()):
+    if not (len(calls) and calls.on_device.all() and (launched >= 0).any()):
         none = np.zeros(len(windows), np.int64)
         return Ahead(False, starved, none, none, none, none[:0])
     waited = _waited(analysis, unique(calls.end), ends)

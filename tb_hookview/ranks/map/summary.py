@@ -30,12 +30,11 @@ from tb_hookview.analysis.collectives.calls import (
 )
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.activity import microbatch_ranges
-from tb_hookview.analysis.host.rows import MODULE_PREFIX
+from tb_hookview.analysis.host.rows import AT_WORK, MODULE_PREFIX
 from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import dense_rank, first_of_each, ordinal, unique
+from tb_hookview.arrays.joins import dense_rank, first_of_each, isin, ordinal, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Index, Int, Nanoseconds, StepIndex, TimeSet, TreeRow
 from tb_hookview.cache import Source
 from tb_hookview.errors import UsageError
@@ -190,6 +189,8 @@ class RankSummary(Struct, frozen=True):
     """Step that launched each, -1 for none; the same on all ranks, however late it began."""
     launch: Nanoseconds
     """When the host launched each; its start where that is unknown, or it is of the host."""
+    launched: Bool
+    """Of which of them the launch is known."""
     edges: Nanoseconds
     """Starts, ends and launches of collectives, and bounds of steps; each once, ascending."""
     held: Nanoseconds
@@ -227,7 +228,8 @@ TimesOf = Callable[[int], RankTimes]
 def summarize(analysis: Analysis) -> Mapped:
     """Summarize the trace of one rank."""
     calls = find_collectives(analysis.host, analysis.device_events, analysis.kinds)
-    steps, launch = timed_steps(analysis), _launch(analysis, calls)
+    steps, launched = timed_steps(analysis), lookup(analysis.timing.launch_start, calls.first)
+    launch = np.where(launched >= 0, np.minimum(launched, calls.start), calls.start)
     begun = steps.at(calls.start)
     launched_step = lookup(analysis.device_event_step, calls.first)
     launched_step = np.where(calls.on_device, launched_step, begun)
@@ -248,20 +250,16 @@ def summarize(analysis: Analysis) -> Mapped:
         step=np.where(launched_step >= 0, launched_step, begun),
         launched_step=launched_step,
         launch=launch,
+        launched=launched >= 0,
         edges=edges,
         held=intervals.lengths_within(held, intervals.between(edges)),
-        ahead=find_ahead(analysis, calls, edges, _other(spent[0], len(edges) - 1)),
+        ahead=find_ahead(analysis, calls, edges, _without_rows(analysis, edges)),
         microbatches=find_microbatches(analysis, calls, held),
         modules=tuple(analysis.modules.path[each // 2] for each in used.tolist()),
         backward=tuple(each % 2 == 1 for each in used.tolist()),
         lost=trace.lost,
     )
     return Mapped(summary, RankTimes(*(_renumbered(each, used) for each in spent)))
-
-
-def _launch(analysis: Analysis, calls: CollectiveCalls) -> Nanoseconds:
-    launched = lookup(analysis.timing.launch_start, calls.first)
-    return np.where(launched >= 0, np.minimum(launched, calls.start), calls.start)
 
 
 def _held(analysis: Analysis, calls: CollectiveCalls) -> TimeSet:
@@ -279,10 +277,16 @@ def _spent(activity: Activity, edges: Nanoseconds) -> Spent:
     return Spent(window.astype(np.int32), code.astype(np.int32), time)
 
 
-def _other(spent: Spent, windows: int) -> Nanoseconds:
-    """Time of a host in no module, loader, optimizer or wait, shape (windows,)."""
-    rows = spent.code == OTHER
-    return sum_by(spent.window[rows], spent.time[rows], windows)
+def _without_rows(analysis: Analysis, edges: Nanoseconds) -> Nanoseconds:
+    """Time of the host in no module, loader, optimizer or wait, and in no row of an operator or a
+    runtime call of a thread that launches device events; between consecutive edges."""
+    activity, tree = host_activity(analysis), analysis.call_tree
+    other, launch = activity.code == OTHER, analysis.device_events.launch
+    launches = isin(tree.thread, unique(tree.thread[launch[launch >= 0]]))
+    calls = launches & isin(analysis.host.kind, AT_WORK)
+    in_calls = intervals.of(tree.start[calls], tree.end[calls])
+    none = intervals.subtract(intervals.of(activity.start[other], activity.end[other]), in_calls)
+    return intervals.lengths_within(none, intervals.between(edges))
 
 
 def _renumbered(spent: Spent, used: Int) -> Spent:
