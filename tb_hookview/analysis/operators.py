@@ -314,7 +314,10 @@ def group_calls(calls: OperatorCalls, *key: Int) -> OperatorGroups:
 SHORT = 16
 """Kernels of a sequence at most, where a longer one repeats itself."""
 _FUSABLE = [KINDS.index(kind) for kind in ("elementwise", "reduction", "copy", "set")]
-_LEFT_OUT = re.compile(r"(void )?(triton_|nchwToNhwc|nhwcToNchw|batched_transpose_|SubTensorOp)")
+_LEFT_OUT = re.compile(
+    r"(void )?(triton_|batched_transpose_|SubTensorOp|"
+    r"(cudnn::\w+::)?(nchwToNhwc|nhwcToNchw|nhwcToFoldedNhwc|foldedNhwcToNhwc|convertTensor_))"
+)
 """Begin of names of kernels that a compiler fused already, or that are part of a library's call."""
 
 

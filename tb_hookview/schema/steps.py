@@ -46,7 +46,9 @@ class Idle(Struct, frozen=True):
     launches nothing, for more than half of which the driver recorded that it loads. (7) A call of
     over 50 us that asks about a kernel (`cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
     `cudaOccupancyMaxActiveBlocksPerMultiprocessor` and the like). (8) Other rows in which the
-    driver does."""
+    driver does. Where Kineto does not know the driver's kinds of rows, those named `Unrecognized`
+    are of loading that lie in such a call, in a first launch, or in a call that looks up a function
+    or variable."""
     launch: Us | None
     """The next work was launched too late: its launch began after the gap did (less the launch
     latency), or the launching call of a kernel was still open then. The host had other things to

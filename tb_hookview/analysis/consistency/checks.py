@@ -20,8 +20,8 @@ from tb_hookview.analysis.host.rows import MARK_ROLES, Call, HostRows, Role
 from tb_hookview.analysis.modules.tree import Modules, marked_modules
 from tb_hookview.arrays.joins import asof, dense_rank, isin, mask_of, pair_key, running_max, unique
 from tb_hookview.arrays.nesting import ROUNDING_NS, CallTree, lookup
-from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
-from tb_hookview.trace import EventCategory, Trace
+from tb_hookview.arrays.types import Bool, EventRow, Int, Nanoseconds, TreeRow
+from tb_hookview.trace import EventCategory, Events, Trace
 
 # One fault of a trace.
 
@@ -327,8 +327,9 @@ def launches_to_run(host: HostRows) -> TreeRow:
 def partial_rows(host: HostRows, device_events: DeviceEvents) -> Bool:
     """Rows inside of which the trace lacks the launch of a device event, or a launch's event.
 
-    A device event without a launch is that of the row with its `External id`. A call of the driver
-    inside one of the runtime is one launch with it.
+    A device event without a launch is that of the row with its `External id`, where this numbers
+    operators, unless it starts before the row. A call of the driver inside one of the runtime is
+    one launch with it.
     """
     tree = host.call_tree
     if not len(device_events):
@@ -337,12 +338,34 @@ def partial_rows(host: HostRows, device_events: DeviceEvents) -> Bool:
     launches = launches_to_run(host)
     done = tree.inside(has)[launches] | tree.holds(has)[launches]
     lacks = mask_of(launches[~done], len(tree))
-    events = host.trace.events
-    alone = device_events.event[device_events.launch < 0]
-    named = np.flatnonzero(host.kind == EventCategory.OPERATOR)
-    number = events.external[tree.event[named]]
-    lacks[named[(number > 0) & isin(number, events.external[alone])]] = True
+    lacks[_with_lone_events(host, device_events)] = True
     return tree.holds(lacks)
+
+
+def _with_lone_events(host: HostRows, device_events: DeviceEvents) -> TreeRow:
+    """Operators whose `External id` a device event without a launch has that starts later."""
+    events, tree = host.trace.events, host.call_tree
+    named = np.flatnonzero(host.kind == EventCategory.OPERATOR)
+    if _repeats_correlation(events, device_events.event):
+        return named[:0]
+    alone = device_events.event[device_events.launch < 0]
+    alone = alone[np.lexsort((events.start[alone], events.external[alone]))]
+    number = events.external[tree.event[named]]
+    last = np.searchsorted(events.external[alone], number, side="right") - 1
+    event = lookup(alone, last)
+    same = (number > 0) & (lookup(events.external, event) == number)
+    return np.asarray(named[same & (lookup(events.start, event) >= tree.start[named])])
+
+
+def _repeats_correlation(events: Events, rows: EventRow) -> bool:
+    """Whether the `External id` of most of some rows is their own correlation id.
+
+    Between late 2021 and early 2024 the field held that, and collides with operators' ids by
+    chance.
+    """
+    rows = rows[events.external[rows] > 0]
+    own = events.external[rows] == events.correlation[rows]
+    return bool(2 * np.count_nonzero(own) > len(rows))
 
 
 def captured_launches(host: HostRows) -> TreeRow:
@@ -405,16 +428,15 @@ _COLLECTIVE = "record_param_comms"
 def external_id_conflicts(host: HostRows) -> tuple[Fault, ...]:
     """Calls whose `External id` is not that of an operator around them.
 
-    Between late 2021 and early 2024 the field held the call's own correlation id, and collides
-    with operators' ids by chance: a file in which most calls do so is not checked, nor any single
-    call that does.
+    A file in which most calls repeat their own correlation id is not checked, nor any single call
+    that does.
     """
     events, is_call = host.trace.events, host.kind == EventCategory.RUNTIME
     external = events.external[host.call_tree.event]
     calls = np.flatnonzero(is_call & (external > 0))
-    own = external[calls] == events.correlation[host.call_tree.event[calls]]
-    if 2 * np.count_nonzero(own) > len(calls):
+    if _repeats_correlation(events, host.call_tree.event[calls]):
         return ()
+    own = external[calls] == events.correlation[host.call_tree.event[calls]]
     identified, asked = np.where(is_call, -1, external), calls[~own]
     asked = asked[isin(external[asked], identified[identified > 0])]
     around = _named_around(host.call_tree, identified, asked, external[asked])

@@ -37,7 +37,15 @@ from tb_hookview.analysis.calls.division import CallTimes
 from tb_hookview.analysis.consistency.checks import lost_launches
 from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.analysis.host.rows import Call, Role
-from tb_hookview.analysis.idle.gaps import LOADING, Cause, Claims, Gaps, KernelLoads, cut, overhead
+from tb_hookview.analysis.idle.gaps import (
+    Cause,
+    Claims,
+    Gaps,
+    KernelLoads,
+    cut,
+    driver_loads,
+    profilers_overhead,
+)
 from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, isin, mask_of
@@ -55,8 +63,6 @@ from tb_hookview.arrays.types import (
 )
 from tb_hookview.trace import EventCategory
 
-_NOT_THE_PROFILERS = f"Command Buffer Full|{LOADING}"
-"""`overhead` rows of the driver, which come without a profiler too."""
 _OF_HOST = (
     *(EventCategory.OPERATOR, EventCategory.ANNOTATION),
     *(EventCategory.RUNTIME, EventCategory.PYTHON),
@@ -109,7 +115,7 @@ def find_gaps(
 
 def profiler_time(timing: LaunchTiming) -> TimeSet:
     """Time in which the profiler recorded overhead of its own."""
-    events, rows = timing.host.trace.events, overhead(timing, _NOT_THE_PROFILERS, inside=False)
+    events, rows = timing.host.trace.events, profilers_overhead(timing)
     return intervals.of(events.start[rows], events.end[rows])
 
 
@@ -130,8 +136,8 @@ def _common(timing: LaunchTiming, calls: CallTimes, syncs: Syncs, loads: KernelL
     row, start, end, slowed = loads
     slow = row[slowed], start[slowed], end[slowed]
     calls_of_own = zip(slow, (syncs.row[own], syncs.start[own], syncs.end[own]), strict=True)
-    beside = overhead(timing, _NOT_THE_PROFILERS, inside=False)
-    during = overhead(timing, LOADING, inside=True)
+    beside = profilers_overhead(timing)
+    during = driver_loads(timing)
     return _Common(
         syncs,
         _with_overhead(timing, Cause.PROFILER, beside, *map(np.concatenate, calls_of_own)),

@@ -241,8 +241,18 @@ def _joined(pieces: Pieces, bounds: Nanoseconds) -> Pieces:
 
 _LAUNCH = re.compile(r".*(?:Launch(?:Cooperative)?Kernel|KernelLaunch).*")
 """Calls that launch one kernel; the first launch of a graph takes long for other reasons."""
-LOADING = "Lazy Function Loading|Runtime Triggered Module Loading|Driver Compiler"
-"""`overhead` rows of the driver while it loads or compiles code."""
+_LOADING = "Lazy Function Loading|Runtime Triggered Module Loading"
+"""`overhead` rows of the driver while it loads code, as Kineto names them since CUPTI 12.3."""
+_NAMED = f"{_LOADING}|Command Buffer Full"
+"""Rows of the driver by whose names Kineto knows these kinds."""
+_NOT_THE_PROFILERS = f"{_NAMED}|Driver Compiler"
+"""`overhead` rows of the driver, which come without a profiler too."""
+_UNNAMED = "Unrecognized"
+"""Name of rows whose kind Kineto does not know."""
+_LOOKS_UP = re.compile(
+    r"(?:cuda|hip)(?:Func[GS]et|OccupancyMaxActive|GetSymbol)\w*|(?:cu|hip)(?:Module|Library)Get\w*"
+)
+"""Calls that look up a function or variable of the device's code, and load it before."""
 _LOADS_NS = 400_000
 """Length from which on a first launch with such a row in it loads, however long others took."""
 _ASKS = re.compile(r"(?:cuda|hip)(?:Func[GS]et|OccupancyMaxActive)\w*")
@@ -304,7 +314,7 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     until = np.minimum(call_tree.end[launch], started)
     lasted = until - call_tree.start[launch]
     slow = timing.slow(launch, lasted, but_these=True)
-    loading = np.sort(timing.host.trace.events.start[overhead(timing, LOADING, inside=True)])
+    loading = np.sort(timing.host.trace.events.start[driver_loads(timing)])
     before = np.searchsorted(loading, [call_tree.start[launch], until])
     slow |= (before[1] > before[0]) & (lasted > _LOADS_NS)
     slow &= ~isin(launch, calls.onto_full_queue)
@@ -339,7 +349,35 @@ def _starts_profiler(timing: LaunchTiming, loads: TreeRow, first: TreeRow) -> bo
     return bool(alone and timing.call_tree.start[loads[0]] == begun.min())
 
 
-def overhead(timing: LaunchTiming, pattern: str, *, inside: bool) -> EventRow:
+def driver_loads(timing: LaunchTiming) -> EventRow:
+    """Rows of `Events` of overhead in which the driver loads or compiles code, ascending."""
+    named = _overhead(timing, f"{_LOADING}|Driver Compiler", inside=True)
+    return np.sort(np.concatenate([named, _unnamed_loads(timing)]))
+
+
+def profilers_overhead(timing: LaunchTiming) -> EventRow:
+    """Rows of `Events` of overhead that are the profiler's own."""
+    others = _overhead(timing, _NOT_THE_PROFILERS, inside=False)
+    return np.asarray(others[~isin(others, _unnamed_loads(timing))])
+
+
+def _unnamed_loads(timing: LaunchTiming) -> EventRow:
+    """Rows without a name, where Kineto has none for the driver's, in calls that need code: first
+    launches of a kernel, calls that load modules and those that look up what is in them."""
+    row = _overhead(timing, _UNNAMED, inside=True)
+    if not len(row) or len(_overhead(timing, _NAMED, inside=True)):
+        return row[:0]
+    host, tree, events = timing.host, timing.call_tree, timing.host.trace.events
+    needs = timing.call == Call.LOAD
+    needs[host.named(lambda name: _LOOKS_UP.fullmatch(name) is not None)] = True
+    needs &= host.kind == EventCategory.RUNTIME
+    needs[timing.device_events.launch[_first_launches(timing)]] = True
+    within = tree.time_of(needs)
+    begins = intervals.contains(within, events.start[row])
+    return np.asarray(row[begins & intervals.contains(within, events.end[row] - 1)])
+
+
+def _overhead(timing: LaunchTiming, pattern: str, *, inside: bool) -> EventRow:
     """Rows of `Events` of overhead whose whole name matches a pattern, or does not."""
     trace, matches = timing.host.trace, re.compile(pattern).fullmatch
     row = np.flatnonzero(trace.events.kind == EventCategory.OVERHEAD)
@@ -356,7 +394,7 @@ def _asking(timing: LaunchTiming) -> TreeRow:
 def _loading_alone(timing: LaunchTiming, calls: CallTimes) -> TreeRow:
     """Calls that launch nothing, where the driver's rows of loading hold more than half of each."""
     tree, events = timing.call_tree, timing.host.trace.events
-    driver = overhead(timing, LOADING, inside=True)
+    driver = driver_loads(timing)
     if not len(driver):
         return driver
     wanted = (timing.host.kind == EventCategory.RUNTIME) & (timing.call == Call.NONE)

@@ -335,7 +335,10 @@ _SHARE_OF_STEP = 0.01
 """Part of a step below which it does not matter."""
 _TO_ITSELF = ("Memcpy DtoD", "Memcpy D2D")
 """Its changes of layout are `conv-layout-transpose`."""
-_OTHERS = ("nchwToNhwc", "nhwcToNchw", "dma_request", "HtoD", "DtoH")
+_OTHERS = (
+    *("nchwToNhwc", "nhwcToNchw", "FoldedNhwc", "foldedNhwc", "convertTensor_kernel"),
+    *("dma_request", "HtoD", "DtoH"),
+)
 """Kernels that convolutions launch, for traces without operators; copies from or to the host."""
 _WITH_BIAS = ("aten::addmm", "aten::baddbmm")
 """Products that add: they copy the bias into each row of their result, and add the product."""

@@ -132,6 +132,31 @@ def test_a_call_of_whose_kernels_the_trace_lacks_one(missing: str | None, tmp_pa
     assert row.tflop_per_s == pytest.approx(calls * one / spent / 1e6)
 
 
+@pytest.mark.parametrize(
+    "picture",
+    [
+        """
+        main ops    [aten::mm ext=7 ] [aten::mm ext=2            ]
+        main calls    [go corr=1]      [go corr=3]
+        gpu  kernel  [fft corr=5 ext=2] [gemm corr=1] [gemm corr=3]
+        """,
+        """
+        main ops    [aten::mm ext=7   ] [aten::mm ext=2             ]
+        main calls    [go corr=1 ext=1]  [go corr=3 ext=3]
+        gpu  kernel  [gemm corr=1 ext=1]  [gemm corr=3 ext=3][fft corr=2 ext=2]
+        """,
+    ],
+    ids=["begins before", "correlation ids"],
+)
+def test_a_kernel_without_a_launch_that_is_not_the_calls(picture: str, tmp_path: Path) -> None:
+    events = grid.events(picture, NAMES)
+    for event in events:
+        if event["name"] == "aten::mm":
+            event["args"] |= {"Input Dims": SHAPES["aten::mm"], "Input type": ["float"] * 2}
+    (row,) = table(load(grid.write(tmp_path / "t.json", events)), "operators_by_shape")
+    assert row.flops == 2 * (2 * 6 * 8 * 5)
+
+
 def test_no_share_of_a_peak_above_one() -> None:
     """Products of distributed tensors over two ranks, by 51.9 of 82.6 TFLOP/s at most."""
     operators = analyze(shared_trace("llama_4layers_4090")).data.operators

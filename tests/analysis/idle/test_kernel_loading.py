@@ -268,6 +268,34 @@ def test_overhead_of_the_driver_is_loading(tmp_path: Path) -> None:
     assert step.idle.kernel_loading == 30
 
 
+def unnamed(at: int, us: int, name: str = "Unrecognized") -> dict[str, Any]:
+    return {"ph": "X", "cat": "overhead", "pid": -1, "tid": 0, "name": name, "ts": at, "dur": us}
+
+
+@pytest.mark.parametrize(
+    ("others", "loading", "profiler"),
+    [
+        ([], 80 + 22, 12 + 6),
+        ([unnamed(1500, 20, "Buffer Flush")], 80 + 22, 12 + 6),
+        ([unnamed(1500, 20, "Command Buffer Full")], 0, 80 + 20 + 12 + 6),
+    ],
+    ids=["no other", "of the profiler", "a kind that older Kineto does not know"],
+)
+def test_unrecognized_overhead_is_loading_in_calls_that_need_code(
+    tmp_path: Path, others: list[dict[str, Any]], loading: float, profiler: float
+) -> None:
+    """A first launch and a look-up, not a later launch and no call."""
+    events = launches(("add", 5), ("mul", 90), ("add", 20), ("add", 5))
+    for event in events[-2:]:
+        event["ts"] += 200
+    rows = [unnamed(1018, 80), unnamed(1118, 12), unnamed(1162, 20), unnamed(1200, 6)]
+    events += [call("cudaGetSymbolAddress", 1160, 22), *rows, *others]
+    (step,) = report_of(tmp_path, events).steps
+    assert step.idle is not None
+    assert step.idle.kernel_loading == loading
+    assert step.idle.profiler == profiler
+
+
 @pytest.mark.parametrize(
     ("call", "driver", "loaded"),
     [

@@ -38,6 +38,22 @@ def test_a_convolution_has_a_rule_of_its_own(tmp_path: Path) -> None:
     assert "device-layout-copies" not in found
 
 
+def test_what_convolutions_convert_without_operators(tmp_path: Path) -> None:
+    """Neither the layout nor the number format is a copy of the user's."""
+    picture = """
+    main calls [launch corr=6] [launch corr=7]
+    gpu  kernel     [gemm corr=6              ] [{} corr=7   ]
+    """
+    others = {
+        "folded": "void foldedNhwcToNhwcKernel<float, float, float, true>",
+        "convert": "void cudnn::ops::convertTensor_kernel<float, float, float>",
+    }
+    for kernel in others:
+        found = findings(tmp_path, picture.format(kernel), {**NAMES, **others})
+        assert "device-layout-copies" not in found
+    assert "device-layout-copies" in findings(tmp_path, picture.format("copying"), NAMES)
+
+
 def test_what_fsdp_copies_for_its_collectives_is_not_to_be_avoided(tmp_path: Path) -> None:
     found = findings(tmp_path, step(operator="fsdp::chunk_cat"), NAMES)
     assert "device-layout-copies" not in found
