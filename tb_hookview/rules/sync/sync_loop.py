@@ -31,6 +31,8 @@ from tb_hookview.rules.evidence.host import regions
 
 _REPEATS = 32
 """Turns of one sequence of operators from which on they are a loop."""
+_IN_A_ROW = 4
+"""Turns one after the other from which on they are one."""
 _TURN_NS = 2_000_000
 """Longest turn: steps of a training or of a generation take longer."""
 _OPERATORS = 64
@@ -161,10 +163,12 @@ def _short(start: Nanoseconds, turns: Intervals, breaks: Nanoseconds) -> Interva
 
 
 def _repeated(names: StringIndex, turns: Intervals) -> Intervals:
-    """Turns whose sequence of operators enough of them have."""
+    """Turns whose sequence of operators enough of them have, enough of them in a row."""
     texts = [names[begin:end].tobytes() for begin, end in turns.tolist()]
     number = Counter(texts)
-    return np.asarray(turns[np.array([number[text] >= _REPEATS for text in texts], bool)])
+    turns = turns[np.array([number[text] >= _REPEATS for text in texts], bool)]
+    run = np.cumsum(turns[:, 0] != np.append(-1, turns[:-1, 1])) if len(turns) else turns[:, 0]
+    return np.asarray(turns[np.bincount(run)[run] >= _IN_A_ROW])
 
 
 RULE = Rule(
@@ -172,10 +176,11 @@ RULE = Rule(
     family="sync",
     title="Each turn of a Python loop waits for the device several times",
     description="Operators of two names or more that sync, in turns of one sequence of operators: "
-    "32 turns or more of each sequence under one parent in a step, of at most 2 ms and 64 "
-    "operators, over 3% of the step (of a trace without steps, less its set-up). Turns with a "
-    "backward, an optimizer, a loader, a whole model, compiled code or a CUDA graph do not count. "
-    "The cost is the idle time of its syncs, and that before launches within the loop.",
+    "32 turns or more of each sequence under one parent in a step, four or more in a row, of at "
+    "most 2 ms and 64 operators, over 3% of the step (of a trace without steps, less its set-up). "
+    "Turns with a backward, an optimizer, a loader, a whole model, compiled code or a CUDA graph "
+    "do not count. The cost is the idle time of its syncs, and that before launches within the "
+    "loop.",
     fix="Work on the whole batch at once: a dimension for what the loop runs over; one sort or "
     "nonzero for all turns, then segments by bincount and cumsum. What Python needs of it, copy to "
     "the host once, before the loop, and let the loop run over numpy arrays or lists there.",

@@ -78,3 +78,11 @@ def test_turns_of_different_operators(tmp_path: Path) -> None:
     rows = [row("cpu_op", f"aten::a{number}", 1065 + 100 * number, 5) for number in range(20)]
     assert RULE not in findings(tmp_path, [*loop(40, *READS), *rows])
     assert RULE in findings(tmp_path, [*loop(60, *READS), *rows])
+
+
+@pytest.mark.parametrize("together", [3, 4])
+def test_a_few_turns_at_a_time(tmp_path: Path, together: int) -> None:
+    """As where the code around them repeats, and no loop is in it."""
+    between = range(1, 90 // together)
+    rows = [row("cpu_op", "aten::b", 985 + 100 * together * number, 5) for number in between]
+    assert (RULE in findings(tmp_path, [*loop(90, *READS), *rows])) == (together == 4)
