@@ -25,7 +25,7 @@ from tb_hookview.rules.kernels import indexing, launches, layers
 from tb_hookview.rules.memory import allocator, held, recomputation
 from tb_hookview.rules.optimizer import updates
 from tb_hookview.rules.precision import products
-from tb_hookview.rules.sync import training, values
+from tb_hookview.rules.sync import sync_loop, training, values
 
 # Rules that no trace can show: advice under the findings of rules that name them.
 
@@ -117,6 +117,7 @@ RULES: tuple[Rule, ...] = (
     debug_apis_on.RULE,
     recompilation.RECOMPILATION,  # syncs, collects garbage, and goes through Python
     allocator.ALLOCATOR_MALLOC_FREE_IN_STEP,
+    sync_loop.RULE,  # its syncs are each explained by another rule
     training.SYNC_GATHER_BACKWARD_DETERMINISTIC,
     training.SYNC_OPTIMIZER_SCALAR_STATE,
     training.SYNC_GRAD_SCALER,

@@ -67,6 +67,7 @@ def place_of(
     return analysis.attribution.row_module[rows], host.string[asked]
 
 
+_CHARGED = "all of it in the cost of other findings"
 _STILL = "; it still keeps the host from running ahead, and the code around it out of a CUDA graph"
 LATENT = f"the device did not idle after it in this trace{_STILL}"
 ELSEWHERE = f"the device idled after it only outside the measured steps{_STILL}"
@@ -147,7 +148,9 @@ def _places(context: Context, syncs: SyncIndex) -> dict[tuple[int, str], SyncInd
 
 
 def latent_phrase(context: Context, group: SyncIndex, gaps: GapIndex) -> str:
-    """What some syncs do where none of their gaps has a cost, as a phrase."""
+    """What some syncs do where none of their gaps is in their cost, as a phrase."""
+    if us := context.gaps.us_per_step(gaps):
+        return f"the device idled {context.us_text(us)} after it, {_CHARGED}{_STILL}"
     idle = context.analysis.sync_idle
     elsewhere = not len(gaps) and idle is not None and idle[group].any()
     return ELSEWHERE if elsewhere else LATENT

@@ -187,11 +187,27 @@ _NMS = (
     "Each call of nms selects the boxes that it keeps by a mask. Call it once for all classes, "
     "levels and images (torchvision.ops.batched_nms), or less often."
 )
+_WRITES = (
+    "Write with a Python number (x[mask] = 0.0 does not sync), masked_fill or torch.where. If the "
+    "mask came from the host, compute the integer indices there once."
+)
+_SELECTS = (
+    "Compute on the whole tensor and leave the rest out of the result: multiply by the mask, and "
+    "divide by mask.sum() in a mean; ignore_index in a loss. Where one mask selects from several "
+    "tensors, call mask.nonzero() once and index by that; where several masks select from one "
+    "(x[key == i]), sort by the key once and split at its counts. If the mask came from the host, "
+    "compute the integer indices there once."
+)
+_SELECTING = ("aten::index", "aten::masked_select")
 
 
 def _find_mask_index(context: Context) -> Iterator[Occurrence]:
-    explained, nms = context.explained_by(SYNC_MASK_INDEX), context.syncs.inside("torchvision::nms")
-    yield from by_place(context, explained & ~nms)
+    syncs, explained = context.syncs, context.explained_by(SYNC_MASK_INDEX)
+    nms = syncs.inside("torchvision::nms")
+    # The backward of x[mask] writes by the same mask, and goes away with it.
+    selects = syncs.inside(*_SELECTING) | syncs.inside_matching(r".*\bIndexBackward\d*")
+    yield from by_place(context, explained & selects & ~nms, fix=_SELECTS)
+    yield from by_place(context, explained & ~selects & ~nms, fix=_WRITES)
     yield from by_place(context, explained & nms, fix=_NMS)
 
 
@@ -200,10 +216,8 @@ SYNC_MASK_INDEX = Rule(
     family="sync",
     title="Indexing by a boolean mask syncs to count the selected elements",
     description="A sync in aten::nonzero inside aten::index or aten::index_put_, or in "
-    "aten::masked_select.",
-    fix="Write with a Python number (x[mask] = 0.0 does not sync), masked_fill or torch.where. In "
-    "a loss multiply by the mask and divide by mask.sum(), or use ignore_index. If the mask came "
-    "from the host, compute the integer indices there once.",
+    "aten::masked_select. The fix is that of what is done: values are selected, or written.",
+    fix=f"{_WRITES} To select: {_SELECTS[0].lower()}{_SELECTS[1:]}",
     reference="PyTorch issue 12461: implicit sync points",
     explains=_explains_mask_index,
     find=_find_mask_index,
