@@ -30,6 +30,8 @@ _PAUSES = (
     "Unexplained delays of {} decide the {}, as where another process uses the device: the "
     "saving is {} with them, {} without."
 )
+_SEVERITIES = ("info", "low", "medium", "high")
+_AT_MOST = "it saves {} at most, by a replay without its whole cost"
 _FAILED = "the replay failed on this trace"
 _FIRST = "It saves almost nothing now: the {} has to get faster first."
 
@@ -87,18 +89,35 @@ def _with_gains(
         wastes_only = each.charge.wasted_us and not each.charge.idle_us + each.charge.host_us
         if wastes_only and finding.gain_us_per_step is None and not refused:
             most = partial(_most, each, alone, context)
-            ranked = min(ranked, context.failures.attempt(f"the rank of {rule}", most, ranked))
+            now, later = context.failures.attempt(f"the rank of {rule}", most, (ranked, ranked))
+            ranked = min(ranked, later)
+            if not each.occurrence.claims_gain:
+                finding = _bounded(
+                    finding, max(now, later), severity(later, context.steps.measured_us)
+                )
         rows.append((finding, ranked))
     return rows
 
 
-def _most(found: Found, alone: Alone, context: Context) -> float:
-    """How much shorter a step is without all that a finding costs, microseconds; as gains are
-    ranked, of later steps where these are known."""
+def _most(found: Found, alone: Alone, context: Context) -> tuple[float, float]:
+    """How much shorter a step is without all that a finding costs, microseconds: of those recorded,
+    and, as gains are ranked, of later ones where these are known."""
     from tb_hookview.rules.engine.removal import removed
 
-    simulator = alone.simulator
-    return simulator.gain(removed(context.analysis, found), simulator.later) / 1000
+    change = removed(context.analysis, found)
+    now, later = alone.simulator.gain(change) / 1000, _later(alone.simulator, change)
+    return now, now if later is None else later
+
+
+def _bounded(finding: schema.Finding, most: float, rank: str) -> schema.Finding:
+    """A finding of unknown gain with the most that any fix gains, microseconds per step."""
+    rank = min(finding.severity, rank if rank != "info" else "low", key=_SEVERITIES.index)
+    return msgspec.structs.replace(
+        finding,
+        severity=rank,
+        gain_bound_us_per_step=most,
+        gain_unknown=f"{finding.gain_unknown}; {_AT_MOST.format(format_us(most))}",
+    )
 
 
 def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:

@@ -181,6 +181,17 @@ def test_a_cost_off_the_critical_path_comes_after_what_saves(tmp_path: Path) -> 
     assert costs["comm-exposed"] > costs["loader-single-process"]
 
 
+def test_a_gain_that_is_unknown_is_bounded_by_a_replay_without_the_whole_cost(
+    tmp_path: Path,
+) -> None:
+    found = {each.rule: each for each in ranked(tmp_path, drawn.events(UNSEEN))}["comm-exposed"]
+    assert found.gain_us_per_step is None
+    assert (found.gain_bound_us_per_step, found.severity) == (0, "low")
+    assert (found.gain_unknown or "").endswith(
+        "; it saves 0 us at most, by a replay without its whole cost"
+    )
+
+
 def requested(picture: str, call: int = -1) -> list[dict[str, Any]]:
     """Rows of a picture, one of whose calls holds the profiler's request for 4,000 us."""
     listed = drawn.events(picture)
