@@ -92,6 +92,7 @@ _BOUND: dict[schema.Bound, str] = {
     "unknown": "bottleneck unknown",
 }
 _OVERLAP = "They wait for each other: overlap them."
+_SETUP_WAITS = "Most of the waiting may be setup: mark the steps."
 _IN_PART = "They overlap only in part: overlap them more."
 _ADDS = "{} {} once: warm up first."
 _IN_SETUP = "Most may be setup, like {} of {}: warm up."
@@ -468,7 +469,9 @@ class _Sentence:
         if (remedy in ("", _OVERLAP) and delays > _APART * step) or (not remedy and most_delays):
             return _DELAYS
         if remedy:
-            return remedy
+            setup = remedy == _OVERLAP and 2 * waits.get("setup", 0.0) > sum(waits.values())
+            of_setup = _HOST_REMEDIES["setup"] if found.bound == "host" else _SETUP_WAITS
+            return of_setup if setup else remedy
         if found.bound == "host":
             host = found.host_side_us or 0.0
             return _ON_CPU if found.device_us is None else _host_remedy(waits, host)

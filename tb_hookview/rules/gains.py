@@ -30,6 +30,8 @@ _PAUSES = (
     "Unexplained delays of {} decide the {}, as where another process uses the device: the "
     "saving is {} with them, {} without."
 )
+_SEVERITIES = ("info", "low", "medium", "high")
+_WITHOUT_WORK = "a replay without any of its device work saves {}"
 _FAILED = "the replay failed on this trace"
 _FIRST = "It saves almost nothing now: the {} has to get faster first."
 
@@ -44,7 +46,7 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
         found: the findings without gains.
         alone: replays of the steps.
     """
-    if all(each.finding.gain_unknown is not None for each in found):
+    if not any(each.finding.gain_unknown is None or _wastes_only(each) for each in found):
         rows = [(each.finding, weight(each.finding)) for each in found]
     else:
         rows = _with_gains(context, found, alone)
@@ -84,21 +86,43 @@ def _with_gains(
             _not_replayed(each.finding, _FAILED),
         )
         ranked = weight(finding)
-        wastes_only = each.charge.wasted_us and not each.charge.idle_us + each.charge.host_us
-        if wastes_only and finding.gain_us_per_step is None and not refused:
+        if _wastes_only(each) and finding.gain_us_per_step is None and not refused:
             most = partial(_most, each, alone, context)
-            ranked = min(ranked, context.failures.attempt(f"the rank of {rule}", most, ranked))
+            now, later = context.failures.attempt(f"the rank of {rule}", most, (ranked, ranked))
+            ranked = min(ranked, later)
+            if not each.occurrence.claims_gain:
+                finding = _bounded(
+                    finding, max(now, later), severity(later, context.steps.measured_us)
+                )
         rows.append((finding, ranked))
     return rows
 
 
-def _most(found: Found, alone: Alone, context: Context) -> float:
-    """How much shorter a step is without all that a finding costs, microseconds; as gains are
-    ranked, of later steps where these are known."""
+def _wastes_only(found: Found) -> bool:
+    """Whether a finding costs device work alone."""
+    charge = found.charge
+    return charge.wasted_us > 0 and not charge.idle_us + charge.host_us
+
+
+def _most(found: Found, alone: Alone, context: Context) -> tuple[float, float]:
+    """How much shorter a step is without all that a finding costs, microseconds: of those recorded,
+    and, as gains are ranked, of later ones where these are known."""
     from tb_hookview.rules.engine.removal import removed
 
-    simulator = alone.simulator
-    return simulator.gain(removed(context.analysis, found), simulator.later) / 1000
+    change = removed(context.analysis, found)
+    now, later = alone.simulator.gain(change) / 1000, _later(alone.simulator, change)
+    return now, now if later is None else later
+
+
+def _bounded(finding: schema.Finding, most: float, rank: str) -> schema.Finding:
+    """A finding of unknown gain with what a step without its device work gains, microseconds."""
+    rank = min(finding.severity, rank if rank != "info" else "low", key=_SEVERITIES.index)
+    return msgspec.structs.replace(
+        finding,
+        severity=rank,
+        gain_bound_us_per_step=most,
+        gain_unknown=f"{finding.gain_unknown}; {_WITHOUT_WORK.format(format_us(most))}",
+    )
 
 
 def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:

@@ -241,6 +241,31 @@ def test_long_gaps_recur_where_no_quarter_has_next_to_none(
     assert made(tmp_path, rows).verdict.sentence.endswith(remedy)
 
 
+@pytest.mark.parametrize(
+    ("notes", "remedy"),
+    [
+        ("", "Most of the waiting may be setup: mark the steps."),
+        (f"main notes [ProfilerStep#1{'':830}]", "They wait for each other: overlap them."),
+    ],
+    ids=["no steps", "a step"],
+)
+def test_without_steps_what_the_device_waits_for_may_be_set_up(
+    notes: str, remedy: str, tmp_path: Path
+) -> None:
+    """It computes for 60 ms, and waits for 20 ms of Python before all but the first kernel."""
+    calls = "".join(f"[launch corr={n}]" for n in range(2, 12))
+    kernels = "".join(f"[k corr={n}{'':49}]" for n in range(2, 12))
+    picture = f"""
+        {notes}
+        main calls [launch corr=1][wait]{"":200}{calls}[wait{"":440}]
+        gpu kernel  [k corr=1       ]{"":204}{kernels}
+        """
+    sentence = report(tmp_path, picture).verdict.sentence
+    assert sentence.startswith("Device-bound")
+    assert sentence.endswith(remedy)
+    assert len(sentence.split()) <= 25
+
+
 def test_next_to_kernel_loading_too_most_may_be_set_up(tmp_path: Path) -> None:
     rows = [each for n in range(2) for each in operators(PACE, start=9000 + 4000 * n)]
     call = next(each for each in rows if each["cat"] == "cuda_runtime")

@@ -106,6 +106,13 @@ HIDDEN_BY_LOADING = """
 """
 """4,200 us in double; the host loads as long, and launches for 1,500 us three times."""
 
+DROPS = """
+    main ops   [aten::dropout     ]
+    main ops   [aten::bernoulli_ ]
+    main calls  [launch corr=1]    [launch corr=2]
+    gpu kernel       [k corr=1                     ][k corr=2             ]
+"""
+
 
 def finding(folder: Path, picture: str, rule: str) -> Finding:
     path = grid.write(folder / "t.json", drawn.events(picture))
@@ -181,6 +188,29 @@ def test_a_cost_off_the_critical_path_comes_after_what_saves(tmp_path: Path) -> 
     assert costs["comm-exposed"] > costs["loader-single-process"]
 
 
+def test_a_gain_that_is_unknown_is_bounded_by_a_replay_without_the_whole_cost(
+    tmp_path: Path,
+) -> None:
+    found = {each.rule: each for each in ranked(tmp_path, drawn.events(UNSEEN))}["comm-exposed"]
+    assert found.gain_us_per_step is None
+    assert (found.gain_bound_us_per_step, found.severity) == (0, "low")
+    assert (found.gain_unknown or "").endswith(
+        "; a replay without any of its device work saves 0 us"
+    )
+
+
+def test_so_is_the_only_finding(tmp_path: Path) -> None:
+    """Dropout of a forward that records a graph, on a device that decides."""
+    nodes = [{"ts": n, "dur": 0.5, "args": {"Sequence number": n + 20}} for n in range(-12, 0)]
+    listed = drawn.events(DROPS)
+    listed += [{**listed[0], "name": "aten::mm", **each} for each in nodes]
+    (found,) = ranked(tmp_path, listed)
+    assert (found.rule, found.severity) == ("graph-without-backward", "high")
+    assert found.gain_us_per_step is None
+    assert found.gain_bound_us_per_step == 1681, "until the second launch has begun"
+    assert not found.negligible
+
+
 def requested(picture: str, call: int = -1) -> list[dict[str, Any]]:
     """Rows of a picture, one of whose calls holds the profiler's request for 4,000 us."""
     listed = drawn.events(picture)
@@ -245,9 +275,9 @@ def test_exposed_communication_comes_first_where_the_device_is_steps_behind() ->
 def test_what_happens_once_comes_after_what_recurs_though_it_gains_nothing() -> None:
     """Products without tensor cores save nothing while the host decides."""
     found = analyze(shared_trace("hta_a100_overlaid_critical_path")).data.findings
-    assert [each.rule for each in found][:5] == [
+    assert [each.rule for each in found][:6] == [
         *("launch-queue-shallow", "sync-explicit", "tensor-cores-unused", "tf32-disabled"),
-        "kernel-first-use",
+        *("graph-without-backward", "kernel-first-use"),
     ]
-    assert [each.gain_us_per_step for each in found[1:5]] == [60, 0, 0, None]
-    assert {each.severity for each in found[5:]} == {"info"}
+    assert [each.gain_us_per_step for each in found[1:6]] == [60, 0, 0, None, None]
+    assert {each.severity for each in found[6:]} == {"info"}

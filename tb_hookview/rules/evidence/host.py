@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tb_hookview import schema
+from tb_hookview.analysis.compiled.graphs import is_generated
 from tb_hookview.analysis.host.activity import (
     activity_events,
     event_names,
@@ -160,6 +161,30 @@ def event_after(context: Context, gaps: GapIndex) -> str:
     if most < 0:
         return "after the last device event"
     return f"before {format_kernel(context.analysis.trace.strings[most])}"
+
+
+_ALL = 0.95
+"""Part of the time of some gaps from which on it is all of it."""
+
+
+def user_kernel_after(context: Context, gaps: GapIndex) -> str:
+    """Name of the user-defined Triton kernel, launched in compiled code, before which all of the
+    time of some gaps lies, "" for none.
+
+    Inductor puts a row around each launch, of the name of the kernel and a number.
+    """
+    table, work = context.analysis.gaps, context.analysis.device_events
+    event = lookup(work.event, table.device_event[gaps])
+    names, place = unique_inverse(lookup(context.analysis.trace.events.name, event))
+    time = np.bincount(place, table.duration[gaps])
+    most = int(time.argmax())
+    if names[most] < 0 or time[most] < _ALL * time.sum():
+        return ""
+    name = context.analysis.trace.strings[int(names[most])]
+    around = context.rows.matching(rf"^{re.escape(name)}_\d+$") & compiled_code(context)
+    launch = launches_after(context, gaps[place == most])
+    launched = lookup(context.rows.inside(around), launch) == 1
+    return "" if is_generated(name) or not launched.all() else name
 
 
 def launches_after(context: Context, gaps: GapIndex) -> TreeRow:
@@ -389,6 +414,14 @@ _REMEDIES = (
         "launches, something holds it up: look for threads or processes that compete for the "
         "cores, and for locks. with_stack=True names the Python function that calls it.",
     ),
+)
+
+
+OF_USER_KERNEL = (
+    "Look at what prepares the arguments of the Triton kernel: make host-side tensor descriptors "
+    "once, not for each launch, and look at hooks (pre_hook) and at autotuning. The profiler's "
+    "record of the arguments may take that time, too: compare with the time of steps that are not "
+    "recorded."
 )
 
 

@@ -20,6 +20,7 @@ from tb_hookview.rules.evidence.cuda_graphs import RECORD_ONCE, while_recording
 from tb_hookview.rules.evidence.host import (
     HELD_UP,
     LONG_NS,
+    OF_USER_KERNEL,
     activity_in,
     event_after,
     held_by_activity,
@@ -28,6 +29,7 @@ from tb_hookview.rules.evidence.host import (
     operators_in,
     remedy_for,
     uncut,
+    user_kernel_after,
 )
 
 _SHARE = 0.02
@@ -161,6 +163,7 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
     inside = Counter[str]()
     if not is_operator(name):
         inside = operators_in(context, gaps, name)
+    kernel = "" if is_operator(name) else user_kernel_after(context, gaps)
     mostly = 2 * inside.total() > length.sum()
     most = inside.most_common(1)[0][0] if mostly else ""
     what = name or ("several operators" if most else "")
@@ -172,7 +175,7 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         f"launched nothing: {format_count(len(length), 'gap')} of 1 ms or more in "
         f"{context.steps.text}, the longest {format_us(length.max() / 1000)}"
         + (_in_operators(context, inside) if most else "")
-        + ("" if is_operator(name) else f"; mostly {event_after(context, gaps)}"),
+        + ("" if is_operator(name) else f"; {_ends(context, gaps, kernel)}"),
         gaps=gaps,
         examples=spans[:, 0],
         confidence="low"
@@ -181,8 +184,15 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         if is_operator(name)
         else None,
         caveats=tuple(_caveats(context, name, gaps)),
-        fix=_fix(context, name, most),
+        fix=OF_USER_KERNEL if kernel else _fix(context, name, most),
     )
+
+
+def _ends(context: Context, gaps: GapIndex, kernel: str) -> str:
+    """Phrase of what some gaps end with, given the user-defined kernel that it is."""
+    if kernel:
+        return f"all of it before {kernel}, a user-defined Triton kernel"
+    return f"mostly {event_after(context, gaps)}"
 
 
 def _part(context: Context, gaps: GapIndex) -> str:
@@ -299,7 +309,7 @@ RULE = Rule(
     "which a CUDA or HIP graph is recorded, or in operators that do, make one finding. "
     "Data loaders, syncs, copies, allocations and the first use of kernels have other causes.",
     fix=f"{_AWAY} {_INPUTS}",
-    reference="PyTorch Performance Tuning Guide: asynchronous data loading",
+    reference="Holistic Trace Analysis, idle time breakdown; PyTorch Performance Tuning Guide",
     find=_find,
     advice=("host-cpu-tuning",),
 )

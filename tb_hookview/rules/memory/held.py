@@ -12,7 +12,7 @@ from tb_hookview.analysis.memory.operators import checkpoint_bound
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.arrays.joins import mask_of, median, unique
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
-from tb_hookview.formats import format_bytes, format_count
+from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.memory import (
@@ -234,6 +234,7 @@ _INFER = (
 )
 _EVALUATE = "For inference call model.eval() first: the model is in training mode, so {}."
 _RANDOM = "dropout takes time and makes results random"
+_OF_DROPOUT = "The cost is the time of dropout, avoidable if this is inference."
 _OF_BATCH = (
     "batch norm's results depend on what else is in the batch, and its running statistics are "
     "overwritten"
@@ -271,11 +272,14 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
     evaluate = _EVALUATE.format(", and ".join(effects)) if effects else ""
     known = bool((events.external[event] >= 0).any() or (number >= 0).any())  # else without args
     without = _NO_GRAPH if known else _UNKNOWN_GRAPH
+    dropped = np.flatnonzero(_of_dropout(context))
     yield Occurrence(
         place="the model",
         evidence="".join([graph if recorded else without, *signs, _memory(context)]),
         fix=f"{evaluate} {_ON_PURPOSE if known and not recorded else _INFER}" if evaluate else "",
         claims_gain=False,
+        wasted=dropped,
+        caveats=(_OF_DROPOUT,) if len(dropped) else (),
         examples=call_tree.start[operators[np.argmax(number >= 0)]][None],
         latent="each node costs host time, and keeps what its backward would need"
         if recorded
@@ -284,12 +288,26 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
     )
 
 
+def _draws(context: Context) -> Bool:
+    """Rows of operators that draw a mask of dropout, shape (n,)."""
+    return context.rows.named(*_MASKS) & context.rows.inside(context.rows.named(*_DROPOUTS))
+
+
+def _of_dropout(context: Context) -> Bool:
+    """Device events, in measured steps, of dropout that draws masks, shape (d,)."""
+    drawn = np.flatnonzero(_draws(context))
+    dropouts = context.rows.outermost_of(context.rows.named(*_DROPOUTS), drawn)
+    inside = context.rows.inside(mask_of(dropouts, len(context.call_tree)))
+    return context.device_events.launched_by(inside) & context.device_events.counted
+
+
 def _training_mode(context: Context, operators: TreeRow) -> tuple[list[str], list[str]]:
     """Phrases of the signs of layers in training mode, and of what that does to results."""
-    masks = context.rows.named(*_MASKS) & context.rows.inside(context.rows.named(*_DROPOUTS))
-    drawn, counted = int(np.count_nonzero(masks)), _batches_counted(context, operators)
+    drawn, counted = int(np.count_nonzero(_draws(context))), _batches_counted(context, operators)
+    time = context.device_events.us_per_step(_of_dropout(context))
+    takes = f" and takes {format_us(time)} of device time{context.each}" if time else ""
     found = [
-        (drawn, f"; dropout draws {format_count(drawn, 'mask')}", _RANDOM),
+        (drawn, f"; dropout draws {format_count(drawn, 'mask')}{takes}", _RANDOM),
         (counted, f"; {format_count(counted, 'batch norm')} count their batch", _OF_BATCH),
     ]
     return [sign for count, sign, _ in found if count], [does for count, _, does in found if count]
@@ -337,7 +355,7 @@ GRAPH_WITHOUT_BACKWARD = Rule(
     "trace with neither a backward pass nor an optimizer's step. Where fewer do, and none is in a "
     "checkpoint, which records no graph in training: layers in training mode, that is dropout that "
     "draws masks, or nine tenths of the batch norms right after an aten::add_ that records no node "
-    "(it counts their batches).",
+    "(it counts their batches). It costs the device time of such dropout.",
     fix=_INFER,
     reference="PyTorch, Autograd mechanics: locally disabling gradient computation",
     confidence="medium",

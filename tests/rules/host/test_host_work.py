@@ -138,6 +138,17 @@ def test_the_fix_fits_the_name(tmp_path: Path, category: str, name: str, says: s
     assert "DataLoader" not in finding.fix
 
 
+@pytest.mark.parametrize(("around", "own"), [("k_0", True), ("aten::mm", False), ("k", False)])
+def test_all_of_it_before_a_user_defined_kernel_in_compiled_code(
+    tmp_path: Path, around: str, own: bool
+) -> None:
+    graph = row("user_annotation", "## Call CompiledFxGraph fbvn2lni5m ##", 300, 3300)
+    (finding,) = findings(tmp_path, trace(graph, row("cpu_op", around, 3390, 19)))
+    said = "; all of it before k, a user-defined Triton kernel" in finding.evidence
+    assert (said, "descriptors" in finding.fix) == (own, own)
+    assert ("fewer, larger regions" in finding.fix) != own
+
+
 @pytest.mark.parametrize(
     "call", ["cudaStreamBeginCapture", "hipStreamBeginCapture", "cudaEventRecord"]
 )

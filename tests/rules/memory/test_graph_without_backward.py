@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rules.eager import findings, row
+from rules.eager import findings, operators, row
 from shared_traces import shared_trace
 
 from tb_hookview.loading import analyze
@@ -48,6 +48,16 @@ def test_dropout_that_draws_masks_is_training_mode(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, [*forward(11), *DROPOUT])[RULE]
     assert "; dropout draws 1 mask" in finding.evidence
     assert finding.fix.startswith("For inference call model.eval() first")
+
+
+def test_dropout_is_avoidable_in_inference(tmp_path: Path) -> None:
+    drops = operators([("aten::native_dropout", "fused_dropout_kernel_vec")], start=2020, kernel=60)
+    rest = operators([("aten::mm", "gemm")] * 4, start=3000, kernel=12)
+    (finding,) = findings(tmp_path, [*forward(11), DROPOUT[0], *drops, *rest])[RULE]
+    assert "; dropout draws 1 mask and takes 60.0 us of device time" in finding.evidence
+    assert (finding.cost_us_per_step, finding.device_work_us_per_step) == (60, 60)
+    assert finding.gain_us_per_step is None
+    assert any("if this is inference" in caveat for caveat in finding.caveats)
 
 
 def norms(of: int, number: int = -1, step: int = 0) -> list[dict[str, Any]]:
