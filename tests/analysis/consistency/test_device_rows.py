@@ -71,7 +71,13 @@ def test_copies_that_all_lack_device_events(
     launch = "main calls  [launch corr=1]\ngpu  kernel    [k corr=1]"
     at = {"ph": "X", "pid": "host", "tid": "main", "cat": "cuda_runtime"}
     copies = [
-        {**at, "name": "cudaMemcpyAsync", "ts": 90 + 9 * n, "dur": 5, "args": {"correlation": 9 + n}}
+        {
+            **at,
+            "name": "cudaMemcpyAsync",
+            "ts": 90 + 9 * n,
+            "dur": 5,
+            "args": {"correlation": 9 + n},
+        }
         for n in range(calls)
     ]
     done = [on_device("Memcpy HtoD (Pageable -> Device)", 92, 2, correlation=9)][:copied]
