@@ -26,7 +26,7 @@ from tb_hookview.ranks.late import (
     reason_of,
     without_ahead,
 )
-from tb_hookview.ranks.lateness import Waits, find_waits, is_consistent
+from tb_hookview.ranks.lateness import Waits, find_waits, for_last, is_consistent
 from tb_hookview.ranks.map.summary import RankSummary, RankTimes, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
@@ -85,7 +85,8 @@ class Fixes:
     @cached_property
     def recorded(self) -> World:
         """The run as it was."""
-        waits = step_waits(self._ranks, self._matched.members, self.new_waits)
+        members = self._matched.members
+        waits = step_waits(self._ranks, members, for_last(members, self.new_waits))
         return World(waits, {}, 0.0)
 
     @cached_property
@@ -190,7 +191,7 @@ class Fixes:
         saved = {**world.saved, rank: self._saved(rank, episodes, excess)}
         played = self._replay.play(saved)
         new = self._new(played.members, played.own, find_waits(played.members).alone)
-        waits = step_waits(self._ranks, played.members, new)
+        waits = step_waits(self._ranks, played.members, for_last(played.members, new))
         gained = max(world.gained, self._unchanged - played.length)
         return World(waits, saved, gained)
 

@@ -6,7 +6,8 @@
 
 A rank is late by what the ranks with which it has collectives wait longer than it does, their mean.
 So one that is itself kept waiting, as the stages after a slow one are, is not; and in an even run
-lateness is 0 on average, whatever the distribution of its noise.
+lateness is 0 on average, whatever the distribution of its noise. A rank that comes early, while
+most of the others come together, waits for none of them.
 """
 
 from __future__ import annotations
@@ -244,6 +245,8 @@ def _is_rare(late: Float, rank: int) -> bool:
 # all others had left, as the clocks show, it waited for no rank: something interrupted it.
 
 
+_TOGETHER = 1 / 20
+"""Share of the longest wait within which members come together."""
 WAITED_NS = 100_000
 """Waits below this name no straggler: the ranks' arrival is never quite equal."""
 
@@ -271,6 +274,25 @@ def find_waits(members: Members) -> Waits:
     known = (caused >= WAITED_NS) & ~members.rooted
     last = np.where(known, members.least(shortest), -1)
     return Waits(transfer, alone, last, caused)
+
+
+def for_last(members: Members, waits: Nanoseconds) -> Nanoseconds:
+    """Part of the members' waits that is for the last to come to a collective, shape (n,).
+
+        rank 0   [==== waits ====|= transfer =]     early: without the delay of one of the others
+        rank 1   .............[==|= transfer =]     it waits for the next
+        rank 2   ...............[= transfer =]
+
+    Where most come together with it, only what these wait is.
+
+    Args:
+        members: of the collectives.
+        waits: of the members, shape (n,).
+    """
+    middle, collective = members.middle_wait, members.collective
+    longest = -members.least(-members.wait)
+    together = middle <= _TOGETHER * longest
+    return np.where(together[collective], np.minimum(waits, middle[collective]), waits)
 
 
 def _alone(members: Members, wait: Nanoseconds) -> Nanoseconds:

@@ -60,6 +60,13 @@ class Members(Struct, frozen=True):
         duration = self.duration
         return np.asarray(duration - self.least(duration)[self.collective])
 
+    @property
+    def middle_wait(self) -> Nanoseconds:
+        """Upper median of the waits of each collective's members but the last to come, (m,)."""
+        size, wait = np.diff(self.first), self.wait
+        ascending = wait[np.lexsort((wait, self.collective))]
+        return np.asarray(ascending[self.first[:-1] + np.minimum(1 + (size - 1) // 2, size - 1)])
+
     def of(self, collective: int) -> slice:
         """Members of a collective."""
         return slice(int(self.first[collective]), int(self.first[collective + 1]))

@@ -162,7 +162,8 @@ class Straggler(Struct, frozen=True, kw_only=True):
     wait_caused_us: Us
     """How much longer the ranks that share collectives with it wait than it does, mean per step.
     One delay counts once: where no host waits for its device, a straggler is as late at the next
-    collectives too. With the stragglers before it fixed, by a replay of all ranks."""
+    collectives too; a rank that comes early, where most of the others come together, waits for none
+    of them. With the stragglers before it fixed, by a replay of all ranks."""
     share: Share
     """That over the mean of the steps that are compared."""
     steps: Count

@@ -334,3 +334,13 @@ def test_a_finding_is_one_of_the_place_that_is_named(tmp_path: Path) -> None:
     run = analyzed(write_run(tmp_path, [*EVEN, Spell(loader=6.0), Spell(b=20.0, loader=6.0)]))
     named = [(row.rank, row.reason, row.finding) for row in run.stragglers]
     assert named == [(4, "module", "host-work"), (3, "data", "loader-single-process")]
+
+
+def test_a_rank_that_comes_early_waits_for_none_of_the_others(tmp_path: Path) -> None:
+    """They come together, the last of them by a little later: on time it would end no wait."""
+    spells = [Spell(b=3.0), Spell(b=15.0), Spell(b=15.1), Spell(b=15.2)]
+    run = analyzed(write_run(tmp_path / "early", spells))
+    assert not run.stragglers
+    assert run.suspect is None
+    half = analyzed(write_run(tmp_path / "half", [spells[0], spells[0], spells[1], spells[1]]))
+    assert {row.rank for row in half.stragglers} == {2, 3}

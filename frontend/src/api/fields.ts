@@ -1572,7 +1572,7 @@ export const StepMatrix = {
 export const Straggler = {
   wait_caused_us: {
     unit: "us",
-    text: "How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a straggler is as late at the next collectives too. With the stragglers before it fixed, by a replay of all ranks.",
+    text: "How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a straggler is as late at the next collectives too; a rank that comes early, where most of the others come together, waits for none of them. With the stragglers before it fixed, by a replay of all ranks.",
   },
   share: { unit: "fraction", text: "That over the mean of the steps that are compared." },
   steps: { unit: "count", text: "Steps in which it is late, by the same." },

@@ -1972,7 +1972,7 @@ export interface StepMatrix {
 export interface Straggler {
   id: number;
   rank: number;
-  /** How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a straggler is as late at the next collectives too. With the stragglers before it fixed, by a replay of all ranks. */
+  /** How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a straggler is as late at the next collectives too; a rank that comes early, where most of the others come together, waits for none of them. With the stragglers before it fixed, by a replay of all ranks. */
   wait_caused_us: number;
   /** That over the mean of the steps that are compared. */
   share: number;
