@@ -107,10 +107,11 @@ class Step(Struct, frozen=True):
     FSDP's forward. Null where the trace shows no forward at all, or by names
     not all of it: that time is in `other_us`."""
     backward_us: Us | None
-    """Time in which any thread evaluated an autograd node, or was in a range by which a pipeline
-    marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`), or in FSDP's after the last node
-    (`FSDP::root_post_backward_callback`). Null, as the next two, where the
-    trace has no operators, annotations or modules that would show a phase. Null too, as
+    """Time in which any thread evaluated an autograd node (with the sums of gradients that the
+    engine runs between nodes, also where the trace has no `evaluate_function` rows around them), or
+    was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`),
+    or in FSDP's after the last node (`FSDP::root_post_backward_callback`). Null, as the next two,
+    where the trace has no operators, annotations or modules that would show a phase. Null too, as
     `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step
     may hold the phase (`totals.unplaced_graph_us`)."""
     optimizer_us: Us | None

@@ -321,6 +321,15 @@ def made_nodes(host: HostRows, row_node: NodeIndex) -> Bool:
 
 
 _SCRIPT_GRAPH = "DifferentiableGraphBackward"
+_EVALUATES = "autograd::engine::evaluate_function"
+"""What names of rows begin with in which the engine evaluates a node, since torch 1.10."""
+_ENGINES = frozenset(
+    {
+        *("aten::sum", "aten::add", "aten::add_"),
+        *("aten::view", "aten::reshape", "aten::to"),
+    }
+)
+"""What the engine itself runs: it sums gradients that were broadcast or meet, and fits them."""
 
 
 class Nodes(Struct, frozen=True, dict=True):
@@ -329,7 +338,8 @@ class Nodes(Struct, frozen=True, dict=True):
     row: TreeRow
     """The evaluation."""
     self_host: Nanoseconds
-    """Host time less that of evaluations nested in it (a re-entrant backward's)."""
+    """Host time less that of evaluations nested in it (a re-entrant backward's), with what the
+    engine ran after it."""
     around: NodeIndex
     """The evaluation in which it is nested, -1 for none."""
     by_sequence: TreeRow
@@ -343,7 +353,8 @@ class Nodes(Struct, frozen=True, dict=True):
     of an operator has such a number: views that change.
     """
     of_row: NodeIndex
-    """Innermost evaluation around each row of the call tree, shape (n,); -1 for none."""
+    """Innermost evaluation around each row of the call tree, or after which the engine ran it,
+    shape (n,); -1 for none."""
 
     @cached_property
     def forward_op(self) -> TreeRow:
@@ -366,15 +377,49 @@ def find_nodes(host: HostRows) -> Nodes:
     arrows = _arrows(host)
     target = node[arrows.backward]
     by_sequence, by_earlier_number = _by_sequence(host, rows, arrows)
+    self_host = self_time(host.call_tree.start[rows], host.call_tree.end[rows], around)
+    ran, after = _run_by_engine(host, rows[around < 0], node)
+    np.add.at(self_host, after, host.call_tree.duration[ran])
+    above = host.call_tree.nearest(mask_of(ran, len(host)))
+    node = np.where(above >= 0, lookup(scatter(ran, after, len(host)), above), node)
     return Nodes(
         row=rows,
-        self_host=self_time(host.call_tree.start[rows], host.call_tree.end[rows], around),
+        self_host=self_host,
         around=around,
         by_sequence=by_sequence,
         by_flow=scatter(target[target >= 0], arrows.forward[target >= 0], len(rows)),
         by_earlier_number=by_earlier_number,
         of_row=node,
     )
+
+
+def _run_by_engine(host: HostRows, outer: TreeRow, node: NodeIndex) -> tuple[TreeRow, NodeIndex]:
+    """Operators that the engine ran between two nodes of a pass, and the node before each.
+
+    Where it has rows of its own, they are inside of these. Only what is its own lies between: a
+    pass begins with a gradient that is made, and its forward has sequence numbers.
+
+    Args:
+        host: host rows.
+        outer: evaluations in no other.
+        node: innermost evaluation around each row, -1 for none.
+    """
+    tree = host.call_tree
+    engines = (host.kind == EventCategory.OPERATOR) & (host.sequence < 0) & (node < 0)
+    engines &= host.is_named(_ENGINES.__contains__)
+    if not engines.any() or host.is_named(lambda name: name.startswith(_EVALUATES)).any():
+        return outer[:0], outer[:0]
+    top = engines & (tree.nearest_above(engines) < 0)
+    is_node = mask_of(outer, len(host))
+    others = np.flatnonzero(is_node | ((node < 0) & ~tree.inside(engines)))
+    ran = np.flatnonzero(top)
+    place = np.searchsorted(others, ran)
+    between = np.stack([np.append(-1, others)[place], np.append(others, -1)[place]])
+    mine = (lookup(is_node, between.ravel()).reshape(between.shape) > 0).all(axis=0)
+    for rows in between:
+        mine &= lookup(tree.parent, rows) == tree.parent[ran]
+        mine &= lookup(tree.thread, rows) == tree.thread[ran]
+    return ran[mine], np.asarray(node[between[0][mine]])
 
 
 def of_device_threads(host: HostRows, nodes: Nodes) -> int:

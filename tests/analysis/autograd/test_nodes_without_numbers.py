@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import grid
+import pytest
 import shared_traces
 
 from tb_hookview.loading import analyze, load
@@ -56,13 +57,39 @@ def test_rows_with_names_of_nodes_are_the_backward(tmp_path: Path) -> None:
         "CudnnConvolutionBackward": 1,
         "torch::autograd::AccumulateGrad": 1,
     }
-    assert data.totals.backward_device_us == 4 + 4 + 4  # Relu', Conv', grad
-    assert data.coverage.backward_host_us == 7 + 7 + 6
+    assert data.totals.backward_device_us == 4 + 5 + 4 + 4  # Relu', sum, Conv', grad
+    assert data.coverage.backward_host_us == 7 + 5 + 7 + 6
+    assert {w.code: w.count for w in data.trace.warnings} == {"unnamed-kernels": 5}
 
 
-def test_sums_between_nodes_are_counted_and_in_no_phase(tmp_path: Path) -> None:
-    warnings = {w.code: w.count for w in report_of(tmp_path, STEP).trace.warnings}
-    assert warnings == {"gradient-sums": 1, "unnamed-kernels": 5}
+def test_launches_between_nodes_in_no_operator_are_counted_and_in_no_phase(tmp_path: Path) -> None:
+    data = report_of(tmp_path, STEP.replace("[sum]", "     "))
+    assert data.totals.backward_device_us == 4 + 4 + 4
+    warnings = {w.code: w.count for w in data.trace.warnings}
+    assert warnings == {"gradient-sums": 1, "unnamed-kernels": 6}
+
+
+@pytest.mark.parametrize(
+    ("between", "ran"),
+    [
+        ("[aten::sum  ][aten::view ][aten::add         ]", 13 + 13 + 20),
+        ("[aten::sum  ]             [aten::ones_like   ]", 0),
+        ("[aten::sum  ]             [aten::add seq=9   ]", 0),
+        ("[aten::sum  ]             [batch             ]", 0),
+    ],
+    ids=["the engine's", "the next pass begins", "the next forward", "another row"],
+)
+def test_what_the_engine_runs_between_two_nodes(tmp_path: Path, between: str, ran: int) -> None:
+    """It is of the node before, with what is in it."""
+    picture = f"""
+        main ops [aten::mul seq=1 ][Mul' seq=1 F=1]{between}[Mul' seq=0 F=1]
+        main ops                                     [fill  ]
+    """
+    names = {"Mul'": "MulBackward0", "fill": "aten::fill_"}
+    analysis = load(grid.write(tmp_path / "t.json", grid.events(picture, names)))
+    assert (analysis.nodes.self_host / 1000).tolist() == [16 + ran, 16]
+    (step,) = build_report(analysis).data.steps
+    assert step.backward_us == 16 + ran + 16
 
 
 def test_the_forward_begins_with_the_first_operator_that_has_a_nodes_name(tmp_path: Path) -> None:
