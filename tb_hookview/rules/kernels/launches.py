@@ -140,7 +140,8 @@ TINY_KERNELS_LAUNCH_BOUND = Rule(
     "shorter than the time since the launch before; and gaps of up to 200 us before the next "
     "launch that add up to 10% of the step (of a trace without steps, less its set-up). Kernels of "
     "a CUDA graph, and what the compiler launches, do not count, nor do traces of which the "
-    "profiler lost most device events. The cost is the part of all gaps below 1 ms in which the device waits for the launch.",
+    "profiler lost most device events. The cost is the part of all gaps below "
+    "1 ms in which the device waits for the launch.",
     fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
     '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
     "syncs.",
