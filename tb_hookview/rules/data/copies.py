@@ -113,6 +113,10 @@ CREATE_ON_CPU_THEN_MOVE = Rule(
 
 
 _A_STEP = 10
+_IN_ALL, _KERNELS_A_COPY = 100, 20
+"""Without steps: how many in the trace, and most kernels for each of them. A batch of a few small
+tensors has more."""
+_WITHOUT_STEPS = "Many small host-to-device copies"
 
 
 def _find_h2d_many_small(context: Context) -> Iterator[Occurrence]:
@@ -121,16 +125,27 @@ def _find_h2d_many_small(context: Context) -> Iterator[Occurrence]:
     mine = syncs.copy[context.explained_by(H2D_MANY_SMALL) & context.syncs.counted]
     found = np.flatnonzero(small & (context.analysis.device_events.launch >= 0))
     free = found[~isin(found, syncs.copy)]
-    return traffic.by_place_of_copies(context, union(mine, free))
+    for occurrence in traffic.by_place_of_copies(context, union(mine, free)):
+        title = "" if context.steps.marked else _WITHOUT_STEPS
+        yield msgspec.structs.replace(occurrence, title=title)
 
 
 def _many_small(context: Context) -> Bool:
-    """Small copies from memory that is not pinned, in a trace with enough of them per step."""
+    """Small copies from memory that is not pinned, where there are enough of them."""
     small = traffic.unpinned_uploads(context) & traffic.small(context)
-    enough = context.steps.marked and (
-        small & context.device_events.counted
-    ).sum() >= _A_STEP * len(context.steps)
+    if not context.steps.marked:
+        return _often(context, small)
+    enough = (small & context.device_events.counted).sum() >= _A_STEP * len(context.steps)
     return np.asarray(small & enough)
+
+
+def _often(context: Context, copies: Bool) -> Bool:
+    """Some copies after the first kernel, if these are many next to the kernels."""
+    work = context.analysis.device_events
+    kernel = context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL
+    copies = copies & (work.start > work.start[kernel].min(initial=np.iinfo(np.int64).max))
+    enough = copies.sum() >= max(_IN_ALL, kernel.sum() / _KERNELS_A_COPY)
+    return np.asarray(copies & enough)
 
 
 H2D_MANY_SMALL = Rule(
@@ -139,7 +154,8 @@ H2D_MANY_SMALL = Rule(
     title="Many small host-to-device copies in every step",
     description="Ten or more copies per step from pageable memory (on HIP, which does not record "
     "that, by hipMemcpyWithStream) to the device of at most 64 KiB (or, where the trace holds no "
-    "sizes, 10 us), as torch.tensor(list, device='cuda') makes them.",
+    "sizes, 10 us), as torch.tensor(list, device='cuda') makes them. In a trace without marked "
+    "steps a hundred or more after the first kernel, and one or more for every 20 kernels.",
     fix=traffic.PACK,
     reference="NVIDIA, Writing Sync-Free Code: tensors made from Python objects",
     explains=lambda context: traffic.syncs_for(context, _many_small(context)),

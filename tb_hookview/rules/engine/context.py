@@ -25,6 +25,8 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import SyncContext
 from tb_hookview.trace import EventCategory
 
+_LOST, _MOST = "lost-in-between", 0.5
+
 
 class Context(Struct, frozen=True, dict=True):
     """One selection of a trace, as rules see it."""
@@ -148,6 +150,16 @@ class Context(Struct, frozen=True, dict=True):
     def on_host(self) -> bool:
         """Whether the model ran on the CPU, as `Analysis.on_host`."""
         return self.analysis.on_host
+
+    @cached_property
+    def lost(self) -> float:
+        """Share of launches in the middle whose device events the profiler lost."""
+        return max((f.share or 0.0 for f in self.analysis.faults if f.code == _LOST), default=0.0)
+
+    @property
+    def mostly_lost(self) -> bool:
+        """Whether most device events are lost, so that how long the devices idled is unknown."""
+        return self.lost > _MOST
 
     @cached_property
     def with_stacks(self) -> bool:

@@ -125,6 +125,11 @@ _PREEMPTED = (
 _SLOWED = "Recorded with {}, which slow the host down: without them the device may idle less."
 
 
+_LOST = (
+    "The profiler lost the device events of {:.0%} of the launches: idle time there is not real."
+)
+
+
 class Charge(NamedTuple):
     """Cost charged to an occurrence, microseconds per step."""
 
@@ -299,7 +304,9 @@ def _unknown_gain(*, known: bool) -> str:
 
 
 def _distortion(context: Context) -> Iterator[str]:
-    """Yield caveats about what in the recording slowed the host."""
+    """Yield caveats about what the recording lacks, and what in it slowed the host."""
+    if context.lost:
+        yield _LOST.format(context.lost)
     if recorded := [
         *(["Python stacks"] if context.with_stacks else []),
         *(["shapes of inputs"] if context.with_shapes else []),

@@ -14,7 +14,16 @@ from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.loaders import SINGLE
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, scatter, setdiff, union, unique, unique_inverse
+from tb_hookview.arrays.joins import (
+    isin,
+    mask_of,
+    median,
+    scatter,
+    setdiff,
+    union,
+    unique,
+    unique_inverse,
+)
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -45,6 +54,8 @@ _SMALL = 64 * 1024
 """Bytes up to which a copy counts as small."""
 _SMALL_NS = 10_000
 """Device time up to which a copy of unknown size does."""
+_MOSTLY = 0.9
+"""Part of some copies that are small from which on a few large ones say nothing of them."""
 _LARGE = 1 << 20
 """Bytes from which on a copy's rate is that of the link."""
 _KERNELS_A_COPY = 10
@@ -79,6 +90,12 @@ def small(context: Context) -> Bool:
     """Device events that move few bytes or, if unknown, take little time, shape (d,)."""
     moved, duration = bytes_of(context), context.analysis.device_events.duration
     return np.where(moved >= 0, moved <= _SMALL, duration <= _SMALL_NS)
+
+
+def mostly_small(context: Context, copies: DeviceEventIndex) -> bool:
+    """Whether nine tenths of some copies are small, and these take most of the time."""
+    little, time = small(context)[copies], context.analysis.device_events.duration[copies]
+    return bool(little.mean() >= _MOSTLY and 2 * time[little].sum() >= time.sum())
 
 
 def saved_by_pinning(context: Context, copies: DeviceEventIndex) -> tuple[float, str]:
@@ -159,7 +176,7 @@ def by_place_of_copies(
         pinning: take what pinned memory saves for that.
         caveats: sentences for every occurrence.
         confidence: where it differs from the rule's.
-        fix_small: where it differs from the rule's for copies that are all small.
+        fix_small: where it differs from the rule's for copies that are mostly small.
     """
     if not len(copies):
         return
@@ -173,7 +190,9 @@ def by_place_of_copies(
         gaps = _gaps(context, group, syncs)
         evidence = _evidence(context, group, syncs, context.steps.us_per_step(alone.sum()))
         assumed = caveats
-        if pinning:
+        if pinning and mostly_small(context, group):
+            saved = 0.0
+        elif pinning:
             saved, caveat = saved_by_pinning(context, group)
             assumed = (*caveats, caveat) if caveat else caveats
         yield Occurrence(
@@ -189,7 +208,7 @@ def by_place_of_copies(
             caveats=assumed,
             confidence=confidence,
             latent=latent_phrase(context, syncs, gaps) if len(syncs) else "",
-            fix=fix_small if small(context)[group].all() else "",
+            fix=fix_small if mostly_small(context, group) else "",
         )
 
 
@@ -226,8 +245,11 @@ def _size(context: Context, copies: DeviceEventIndex) -> str:
     moved, time = bytes_of(context)[copies], context.analysis.device_events.duration[copies].sum()
     if (moved < 0).any() or not time:
         return ""
-    rate = "" if small(context)[copies].all() else f" at {moved.sum() / time:.2f} GB/s"
+    few = mostly_small(context, copies)
+    rate = "" if few else f" at {moved.sum() / time:.2f} GB/s"
     least, most = int(moved.min()), int(moved.max())
+    if most > 2 * least and few:
+        rate = f", half of them of at most {format_bytes(median(moved))}"
     if most > 2 * least:
         return f" of {format_bytes(least)} to {format_bytes(most)}{rate}"
     return f" of {format_bytes(moved.mean())} on average{rate}"

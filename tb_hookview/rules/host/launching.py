@@ -68,7 +68,8 @@ def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.in_steps(Cause.LAUNCH)
     gaps = gaps[context.analysis.gaps.device_event[gaps] >= 0]
     idle = context.gaps.us_per_step(gaps)
-    if _single_delays(context, gaps) or idle <= _SHARE * context.steps.measured_us:
+    shown = not (context.mostly_lost or _single_delays(context, gaps))
+    if not shown or idle <= _SHARE * context.steps.measured_us:
         return
     if _found(context, _LAUNCH_BOUND):
         return
@@ -170,7 +171,8 @@ LAUNCH_QUEUE_SHALLOW = Rule(
     title="The device waits for the host to launch",
     description="Over 5% of a step (of a trace without steps, less its set-up) in gaps whose next "
     "device event was launched too late, ten gaps or more and more device events (steps that warm "
-    "up count there), where tiny-kernels-launch-bound does not hold. The cost is what all other "
+    "up count there), where tiny-kernels-launch-bound does not hold and the profiler did not lose "
+    "most device events. The cost is what all other "
     "findings leave; what it names is without the gaps of host-work.",
     fix=f"{_BEGIN} Give each launch more to do: a larger batch, "
     "torch.compile or CUDA graphs. Have fewer modules, hooks and Python in the loop. Look for "

@@ -57,7 +57,7 @@ _FIX_COMPILED = (
 
 def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
     kernels, since = _kernels(context)
-    if len(kernels) < _MANY:
+    if len(kernels) < _MANY or context.mostly_lost:
         return
     length = context.analysis.device_events.duration[kernels]
     outrun = float(np.mean(length < since))
@@ -139,8 +139,9 @@ TINY_KERNELS_LAUNCH_BOUND = Rule(
     description="At least 50 kernels, half of them shorter than 10 us, more than half "
     "shorter than the time since the launch before; and gaps of up to 200 us before the next "
     "launch that add up to 10% of the step (of a trace without steps, less its set-up). Kernels of "
-    "a CUDA graph, and what the compiler launches, do not count. The cost is the part "
-    "of all gaps below 1 ms in which the device waits for the launch.",
+    "a CUDA graph, and what the compiler launches, do not count, nor do traces of which the "
+    "profiler lost most device events. The cost is the part of all gaps below "
+    "1 ms in which the device waits for the launch.",
     fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
     '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
     "syncs.",
@@ -366,7 +367,8 @@ def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
     gaps = gaps[context.analysis.gaps.device_event[gaps] >= 0]
     busy, idle = context.steps.busy_us or 0.0, context.steps.us_per_step(length[gaps].sum())
     little = np.count_nonzero(context.device_events.counted) <= _LITTLE
-    if little or not context.analysis.launches_known or busy >= _BUSY * (busy + idle):
+    little |= context.mostly_lost or not context.analysis.launches_known
+    if little or busy >= _BUSY * (busy + idle):
         return
     without = "what happens once, the profiler's time, the ends of the trace"
     without += "" if context.steps.marked else ", gaps of more than 1 ms"
@@ -405,7 +407,8 @@ GPU_LOW_UTILIZATION = Rule(
     description="Devices busy for less than half of the time. What happens once (kernels are "
     "loaded, the caching allocator grows, code is compiled in a trace without steps), time of the "
     "profiler, the ends of the trace, idle time with work queued and, where no steps are marked, "
-    "gaps of more than 1 ms are not counted. At least 11 device events. Idle time in the "
+    "gaps of more than 1 ms are not counted. At least 11 device events, and most of them not "
+    "lost by the profiler. Idle time in the "
     "cost of other findings is not in this one.",
     fix=f"{_BEGIN} Where the host launches too late and kernels are short, raise the batch size, "
     "compile the model or use CUDA graphs.",

@@ -12,8 +12,10 @@ from rules.drawn import NAMES, causes, findings
 from tb_hookview.formats import format_bytes
 
 
-def picture(copies: int, *, steps: bool = True, wait: str = "[wait corr=999]") -> str:
-    """A step in which so many numbers are copied to the device, 60 us apart."""
+def picture(
+    copies: int, *, steps: bool = True, wait: str = "[wait corr=999]", first: str = ""
+) -> str:
+    """A step in which so many numbers are copied to the device, 60 us apart, after a kernel."""
     ops, calls, device = "", "", ""
     for number in range(copies):
         ops += "[aten::to                                      ]".ljust(60)
@@ -23,7 +25,7 @@ def picture(copies: int, *, steps: bool = True, wait: str = "[wait corr=999]") -
         f"main ops    {ops}[aten::mm     ]",
         f"main calls  {calls}  [launch corr=998]",
         f"gpu  copy   {device}",
-        f"gpu  kernel {' ' * len(ops)}                 [k corr=998]",
+        f"gpu  kernel {first.ljust(len(ops))}                 [k corr=998]",
     ]
     if steps:
         rows.insert(0, "main notes  [ProfilerStep#1".ljust(len(ops) + 30) + "]")
@@ -43,6 +45,34 @@ def test_ten_numbers_in_a_step(tmp_path: Path) -> None:
 def test_too_few_or_in_no_step(tmp_path: Path, copies: int, steps: bool) -> None:
     drawn = picture(copies, steps=steps)
     assert set(causes(tmp_path, drawn, SHORT)) == {"h2d-pageable-blocking"}
+
+
+@pytest.mark.parametrize(
+    ("copies", "first", "fires"),
+    [(100, "[k]", True), (99, "[k]", False), (100, "", False), (100, "[k]" * 2000, False)],
+    ids=["many", "few", "before the first kernel", "few next to the kernels"],
+)
+def test_without_steps(tmp_path: Path, copies: int, first: str, fires: bool) -> None:
+    rows = grid.events(picture(copies, steps=False, first=first), {**NAMES, **SHORT})
+    for each in rows:
+        each["args"]["bytes"] = 8
+    found = diagnosed(grid.write(tmp_path / "t.json", rows))
+    assert ("h2d-many-small" in found) is fires
+    if fires:
+        (finding,) = found["h2d-many-small"]
+        assert "step" not in finding.title
+
+
+def test_one_large_copy_among_many_small_ones(tmp_path: Path) -> None:
+    """Their remedy is that of the small ones, and no rate is theirs."""
+    rows = grid.events(picture(20, steps=False, first="[k]"), {**NAMES, **SHORT})
+    copied = [each for each in rows if each["cat"] == "gpu_memcpy"]
+    for number, each in enumerate(copied):
+        each["args"]["bytes"] = 8 if number else 1 << 20
+    (finding,) = diagnosed(grid.write(tmp_path / "t.json", rows))["h2d-pageable-blocking"]
+    assert "of 8.00 B to 1.05 MB, half of them of at most 8.00 B," in finding.evidence
+    assert finding.fix.startswith("Keep constants on the device")
+    assert not any("pinned memory" in caveat for caveat in finding.caveats)
 
 
 def test_pinned_memory(tmp_path: Path) -> None:

@@ -91,3 +91,16 @@ def test_idle_time_although_work_is_queued(tmp_path: Path) -> None:
         row("user_annotation", "ProfilerStep#1", 1000, 1500),
     ]
     assert RULE not in findings(tmp_path, some)
+
+
+@pytest.mark.parametrize(("every", "fires"), [(3, False), (2, True)])
+def test_device_events_that_the_profiler_lost(tmp_path: Path, every: int, fires: bool) -> None:
+    """Where most of them are, the device may have worked meanwhile."""
+    rows = operators([("aten::add", ADD)] * 41)
+    kernels = [each for each in rows if each["cat"] == "kernel"]
+    kept = [each for each in rows if each not in kernels] + kernels[::every]
+    found = findings(tmp_path, kept)
+    assert (RULE in found, "launch-queue-shallow" in found) == (fires, fires)
+    if fires:
+        (finding,) = found["launch-queue-shallow"]
+        assert any("lost the device events of 49%" in caveat for caveat in finding.caveats)
