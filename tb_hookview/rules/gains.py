@@ -91,9 +91,8 @@ def _with_gains(
             now, later = context.failures.attempt(f"the rank of {rule}", most, (ranked, ranked))
             ranked = min(ranked, later)
             if not each.occurrence.claims_gain:
-                finding = _bounded(
-                    finding, max(now, later), severity(later, context.steps.measured_us)
-                )
+                rank = severity(later, context.steps.measured_us) if each.occurrence.scale else ""
+                finding = _bounded(finding, max(now, later), rank)
         rows.append((finding, ranked))
     return rows
 
@@ -116,12 +115,15 @@ def _most(found: Found, alone: Alone, context: Context) -> tuple[float, float]:
 
 def _bounded(finding: schema.Finding, most: float, rank: str) -> schema.Finding:
     """A finding of unknown gain with what a step without its device work gains, microseconds."""
-    rank = min(finding.severity, rank if rank != "info" else "low", key=_SEVERITIES.index)
+    rank = "low" if rank == "info" else rank or finding.severity
+    rank = min(finding.severity, rank, key=_SEVERITIES.index)
+    cost = finding.cost_us_per_step or 0.0
+    less = f"; {_WITHOUT_WORK.format(format_us(most))}" if most < cost else ""
     return msgspec.structs.replace(
         finding,
         severity=rank,
-        gain_bound_us_per_step=most,
-        gain_unknown=f"{finding.gain_unknown}; {_WITHOUT_WORK.format(format_us(most))}",
+        gain_bound_us_per_step=min(most, cost),
+        gain_unknown=f"{finding.gain_unknown}{less}",
     )
 
 

@@ -63,11 +63,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Id of the rule."""
     severity: str
     """By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost, the mean of
-    several devices, or by what a replay without all of it saves, if less: `high` from 5% of the
-    step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A
-    trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while
-    code is loaded, memory is allocated or the host does other things (but for what each quarter of
-    the trace has a tenth of), and of 10 ms and more for unknown reasons.
+    several devices, or, of exposed communication, by what a replay without any saves, if less:
+    `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains
+    nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms
+    and more at a time while code is loaded, memory is allocated or the host does other things (but
+    for what each quarter of the trace has a tenth of), and of 10 ms and more for unknown reasons.
     """
     title: str
     where: str
@@ -112,7 +112,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     Null where what goes is more than what it costs, as a forward that runs again: its device time
     is the cost. Where the trace does not show what the fix gains, and the cost is device work
     alone: how much shorter a step is in a replay without all of it, of collectives without any
-    communication, recorded or later, whichever is more."""
+    communication, recorded or later, whichever is more, and no more than the cost."""
     gain_unknown: str | None = None
     """Reason for which `gain_us_per_step` is null."""
     saves_after: str | None = None

@@ -469,7 +469,7 @@ export const Finding = {
   id: { text: "`rule:where`; the report numbers those that share it." },
   rule: { text: "Id of the rule." },
   severity: {
-    text: "By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost, the mean of several devices, or by what a replay without all of it saves, if less: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things (but for what each quarter of the trace has a tenth of), and of 10 ms and more for unknown reasons.",
+    text: "By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost, the mean of several devices, or, of exposed communication, by what a replay without any saves, if less: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things (but for what each quarter of the trace has a tenth of), and of 10 ms and more for unknown reasons.",
   },
   where: { text: "Module and node or operator, as a person reads it." },
   module: { text: "Path of the module; null where there is no module, and for several modules." },
@@ -498,7 +498,7 @@ export const Finding = {
   },
   gain_bound_us_per_step: {
     unit: "us",
-    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, that syncs hold the host back beyond their duration, and launches that go with kernels. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost. Where the trace does not show what the fix gains, and the cost is device work alone: how much shorter a step is in a replay without all of it, of collectives without any communication, recorded or later, whichever is more.",
+    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, that syncs hold the host back beyond their duration, and launches that go with kernels. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost. Where the trace does not show what the fix gains, and the cost is device work alone: how much shorter a step is in a replay without all of it, of collectives without any communication, recorded or later, whichever is more, and no more than the cost.",
   },
   gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   saves_after: {

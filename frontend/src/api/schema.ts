@@ -633,7 +633,7 @@ export interface Finding {
   id: string;
   /** Id of the rule. */
   rule: string;
-  /** By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost, the mean of several devices, or by what a replay without all of it saves, if less: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things (but for what each quarter of the trace has a tenth of), and of 10 ms and more for unknown reasons. */
+  /** By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost, the mean of several devices, or, of exposed communication, by what a replay without any saves, if less: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things (but for what each quarter of the trace has a tenth of), and of 10 ms and more for unknown reasons. */
   severity: string;
   title: string;
   /** Module and node or operator, as a person reads it. */
@@ -653,7 +653,7 @@ export interface Finding {
   unrecorded_gain_us_per_step: number | null;
   /** Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown. */
   gain_is_estimated: boolean;
-  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, that syncs hold the host back beyond their duration, and launches that go with kernels. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost. Where the trace does not show what the fix gains, and the cost is device work alone: how much shorter a step is in a replay without all of it, of collectives without any communication, recorded or later, whichever is more. */
+  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, that syncs hold the host back beyond their duration, and launches that go with kernels. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost. Where the trace does not show what the fix gains, and the cost is device work alone: how much shorter a step is in a replay without all of it, of collectives without any communication, recorded or later, whichever is more, and no more than the cost. */
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;

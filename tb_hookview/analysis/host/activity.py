@@ -80,11 +80,13 @@ def closure_of(name: str) -> str:
     return f"{CLOSURE}{name}" if name.startswith(OPTIMIZER) else name
 
 
-def activity_events(host: HostRows, thread: ThreadIndex, span: Intervals) -> EventRow:
-    """Event that `named_activity` names at each time, -1 for none."""
+def activity_events(
+    host: HostRows, thread: ThreadIndex, span: Intervals, held: float = _HELD
+) -> EventRow:
+    """Event that `named_activity` names at each time, -1 for none, or that holds another share."""
     moments = span.sum(axis=1) // 2
-    least = _HELD * int((span[:, 1] - span[:, 0]).min(initial=_LONGEST))
-    return rows_holding(host.trace, _naming(host, least, moments), thread, span, _HELD)
+    least = held * int((span[:, 1] - span[:, 0]).min(initial=_LONGEST))
+    return rows_holding(host.trace, _naming(host, least, moments), thread, span, held)
 
 
 def held_by(host: HostRows, event: EventRow, spans: Intervals) -> Intervals:

@@ -60,6 +60,10 @@ HELD_UP = 10
 """Times as long as the median of its name that an operator takes which something held up."""
 
 
+_SCRIPT = "<module> in "
+_IN_SCRIPT = 0.6
+"""Share of a gap that an event in a script's outermost frame, which says little, holds to name
+it."""
 _STEPS = 3
 """Fewest measured steps among which what one of them has is no cost of each."""
 
@@ -111,7 +115,8 @@ def uncut(context: Context, gaps: GapIndex) -> tuple[Intervals, Int]:
 
 
 def activity_in(context: Context, gaps: GapIndex) -> list[str]:
-    """What the launching thread was in for most of each gap, as `named_activity`.
+    """What the launching thread was in for most of each gap, as `named_activity`, but that three
+    fifths of it are enough in the outermost frame of a script.
 
     Gaps that only the bounds of steps part have one name.
     """
@@ -129,7 +134,11 @@ def _activity(context: Context, gaps: GapIndex) -> EventRow:
     spans, place = uncut(context, gaps)
     thread = np.empty(len(spans), np.int64)
     thread[place] = lookup(context.call_tree.thread, launches_after(context, gaps))
-    return activity_events(context.host, thread, spans)[place]
+    event = activity_events(context.host, thread, spans)
+    names = event_names(context.host, event)
+    script = np.array([name.startswith(_SCRIPT) for name in names], bool)
+    event[script] = activity_events(context.host, thread[script], spans[script], _IN_SCRIPT)
+    return event[place]
 
 
 def operators_in(context: Context, gaps: GapIndex, name: str) -> Counter[str]:

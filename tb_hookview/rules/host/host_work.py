@@ -302,11 +302,12 @@ RULE = Rule(
     title="Host work keeps the device idle",
     description="Gaps of 1 ms or more before an event that was launched too late, or after the "
     "last one and before the host waits for the whole device, with the launching thread for four "
-    "fifths of each in one operator, annotation, module or Python function, or in nothing that has "
-    "a name; over 2% of a step by name, or by all names together that are below that or, of "
-    "several measured steps, have gaps in one only. In a trace without steps those of a name of "
-    "which each quarter of it has a tenth; of all others one finding that costs nothing. Gaps in "
-    "which a CUDA or HIP graph is recorded, or in operators that do, make one finding. "
+    "fifths of each in one operator, annotation, module or Python function (three fifths in the "
+    "outermost frame of a script), or in nothing that has a name; over 2% of a step by name, or by "
+    "all names together that are below that or, of several measured steps, have gaps in one only. "
+    "In a trace without steps those of a name of which each quarter of it has a tenth; of all "
+    "others one finding that costs nothing. Gaps in which a CUDA or HIP graph is recorded, or in "
+    "operators that do, make one finding. "
     "Data loaders, syncs, copies, allocations and the first use of kernels have other causes.",
     fix=f"{_AWAY} {_INPUTS}",
     reference="Holistic Trace Analysis, idle time breakdown; PyTorch Performance Tuning Guide",

@@ -21,7 +21,8 @@ def test_nothing_is_computed_meanwhile(tmp_path: Path) -> None:
     reduces = operators(REDUCE, start=1020, kernel=60, stream=20)
     (finding,) = findings(tmp_path, COMPUTES, reduces)[RULE]
     assert finding.cost_us_per_step == pytest.approx(60 - 30), "30 of 60 us behind the product"
-    assert finding.gain_bound_us_per_step is None
+    assert finding.gain_us_per_step is None
+    assert finding.gain_bound_us_per_step == 30
     assert [advice.id for advice in finding.advice] == ["rank-straggler"]
     assert len(finding.caveats) == 1
 

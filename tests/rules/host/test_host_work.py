@@ -51,6 +51,22 @@ def findings(folder: Path, events: list[dict[str, Any]]) -> list[Finding]:
     return diagnosed(grid.write(folder / "t.json", events))[RULE]
 
 
+@pytest.mark.parametrize(
+    ("outer", "where"),
+    [("<module>", "resize in pipeline.py(130)"), ("main", "main in train.py(1)")],
+)
+def test_most_of_a_gap_in_the_outermost_frame_of_a_script(
+    tmp_path: Path, outer: str, where: str
+) -> None:
+    frames = [
+        row("python_function", f"train.py(1): {outer}", 5, 3700),
+        row("python_function", "my/package/pipeline.py(130): resize", 500, 2200),
+    ]
+    (finding,) = findings(tmp_path, trace(*frames))
+    assert finding.where == where
+    assert ("(2.20 ms of that)" in finding.evidence) == (outer == "<module>")
+
+
 def test_a_python_function_is_named(tmp_path: Path) -> None:
     """By the innermost frame that holds most of the gap: not by its caller, nor by a part of it."""
     frames = [
