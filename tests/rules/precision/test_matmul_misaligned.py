@@ -23,7 +23,7 @@ UNKNOWN = [{"id": 0, "name": "a device of the future"}]
 def test_a_kernel_that_loads_little(tmp_path: Path, kernel: str) -> None:
     (finding,) = findings(tmp_path, operators([("aten::mm", kernel)]))[RULE]
     assert finding.cost_us_per_step == pytest.approx(4)
-    assert finding.gain_bound_us_per_step is None
+    assert finding.gain_us_per_step is None
 
 
 @pytest.mark.parametrize(
