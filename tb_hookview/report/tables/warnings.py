@@ -410,8 +410,8 @@ WORDS: dict[str, Words] = {
         high_from=0.01,
     ),
     "outlasting-call": Words(
-        "calls that end up to {time} after the operator in which they begin: the clock of calls "
-        "differs from that of operators, and {share} of device time may be of another operator",
+        "calls that outlast the operator in which they begin: the clock of calls differs from that "
+        "of operators, and {share} of device time may be of another operator",
         high_from=0.1,
     ),
     "silent-collective": Words(
