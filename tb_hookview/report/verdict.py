@@ -94,8 +94,8 @@ _BOUND: dict[schema.Bound, str] = {
 _OVERLAP = "They wait for each other: overlap them."
 _SETUP_WAITS = "Most of the waiting may be setup: mark the steps."
 _IN_PART = "They overlap only in part: overlap them more."
-_ADDS = "{} {} once: warm up first."
-_IN_SETUP = "Most may be setup, like {} of {}: warm up."
+_ADDS = "{} adds {} once: warm up first."
+_IN_SETUP = "Most may be setup ({} of {}): warm up."
 _COMPILES = " {} of that is compilation: warm up."
 _ONE_BATCH = "Its only batch may be setup."
 _OF_MANY = (_OVERLAP, *(_HOST_REMEDIES[cause] for cause in ("launch", "compiled", "replayed")))
@@ -173,9 +173,10 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
 
 
 def _once(simulator: Simulator) -> str:
-    """What happens once in the steps."""
-    parts = ["kernel loading"] * bool(simulator.loading or not simulator.starting)
-    return " and ".join([*parts, *(["starting loader workers"] * bool(simulator.starting))])
+    """What happens once in the steps: kernel loading, worker startup, or both."""
+    if simulator.starting:
+        return "loading" if simulator.loading else "worker startup"
+    return "kernel loading"
 
 
 def _waits_for_ranks(alone: Alone) -> bool:
@@ -457,8 +458,7 @@ class _Sentence:
             loading = format_us(found.once_us)
             if setup and found.bound == "host":
                 return _IN_SETUP.format(loading, self._once)
-            adds = "add" if " and " in self._once else "adds"
-            return _ADDS.format(f"{self._once.capitalize()} {adds}", loading)
+            return _ADDS.format(self._once.capitalize(), loading)
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else self._remedies[found.bound]
         apart, delays = step - longer, unexplained_us - self._queued

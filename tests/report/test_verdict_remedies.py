@@ -272,7 +272,7 @@ def test_next_to_kernel_loading_too_most_may_be_set_up(tmp_path: Path) -> None:
     rows[0]["ts"], call["ts"] = (each["ts"] - 8000 for each in (rows[0], call))
     rows[0]["dur"], call["dur"] = (each["dur"] + 8000 for each in (rows[0], call))
     sentence = made(tmp_path, rows).verdict.sentence
-    assert sentence.endswith("Most may be setup, like 8.00 ms of kernel loading: warm up.")
+    assert sentence.endswith("Most may be setup (8.00 ms of kernel loading): warm up.")
 
 
 def test_most_of_a_trace_without_steps_is_compilation(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_most_of_a_trace_without_steps_is_compilation(tmp_path: Path) -> None:
     rows = [each for n in range(5) for each in operators(PACE, start=1000 + 4000 * n)]
     rows += [compiling(2200 + 4000 * n, 2780) for n in range(4)]
     sentence = made(tmp_path, rows).verdict.sentence
-    assert sentence.endswith("Most may be setup, like 11.1 ms of compilation: warm up.")
+    assert sentence.endswith("Most may be setup (11.1 ms of compilation): warm up.")
     assert len(sentence.split()) <= 25
     host = [each for each in rows if each["cat"] in ("cpu_op", "user_annotation")]
     sentence = made(tmp_path, host).verdict.sentence

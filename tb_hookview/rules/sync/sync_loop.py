@@ -88,7 +88,6 @@ def _occurrence(
         f"{format_count(len(syncs), 'sync')} in {named}",
         syncs=syncs,
         gaps=union(context.gaps.of_syncs(syncs), context.gaps.within(time, Cause.LAUNCH)),
-        examples=context.call_tree.start[turns],
         caveats=(_CAVEAT,) if context.steps.marked else (_CAVEAT, NO_STEPS),
     )
 

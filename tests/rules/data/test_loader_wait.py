@@ -90,4 +90,4 @@ def test_workers_start_once(tmp_path: Path, second: str, once: bool) -> None:
     assert ("as workers start" in finding.evidence) == once
     verdict = report(tmp_path, picture, words).verdict
     assert (verdict.bound == "data") != once
-    assert ("tarting loader workers adds" in verdict.sentence) == once
+    assert ("Worker startup adds" in verdict.sentence) == once
