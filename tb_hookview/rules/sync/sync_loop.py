@@ -88,6 +88,7 @@ def _occurrence(
         f"{format_count(len(syncs), 'sync')} in {named}",
         syncs=syncs,
         gaps=union(context.gaps.of_syncs(syncs), context.gaps.within(time, Cause.LAUNCH)),
+        examples=context.syncs.start[syncs],
         caveats=(_CAVEAT,) if context.steps.marked else (_CAVEAT, NO_STEPS),
     )
 
