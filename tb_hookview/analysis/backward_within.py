@@ -11,11 +11,11 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.rows import AT_WORK
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, isin, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import Bool, Nanoseconds, ThreadIndex, TreeRow
-from tb_hookview.trace import EventCategory
 
 
 class BackwardWithin(Struct, frozen=True):
@@ -58,7 +58,7 @@ def _waits(analysis: Analysis, thread: int, row: TreeRow) -> Bool:
     mine = tree.start[slice(*np.searchsorted(tree.thread, [thread, thread + 1]))]
     first, last = np.searchsorted(mine, [tree.start[row], tree.end[row]])
     at = innermost_at(tree, np.full(len(row), thread), tree.start[row])
-    works = isin(lookup(kind, at), [int(EventCategory.OPERATOR), int(EventCategory.RUNTIME)])
+    works = isin(lookup(kind, at), AT_WORK)
     return np.asarray((first == last) & ~works)
 
 

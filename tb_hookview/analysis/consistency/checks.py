@@ -293,15 +293,10 @@ def lost_copies(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...
     """Calls that copy, where kernels have launches and none of these calls a device event."""
     calls = host.named(_COPIES.fullmatch)
     calls = calls[~in_capture(host, calls)]
-    launched = device_events.launch[device_events.launch >= 0]
-    if len(calls) < _MANY_COPIES or not len(launched):
+    if len(calls) < _MANY_COPIES or not (device_events.launch >= 0).any():
         return ()
-    if (
-        mask_of(calls, len(host))[launched].any()
-        or host.call_tree.holds(mask_of(launched, len(host)))[calls].any()
-    ):
-        return ()
-    return (Fault("lost-copies", len(calls)),)
+    lost = not _have_events(host, device_events, calls).any()
+    return (Fault("lost-copies", len(calls)),) if lost else ()
 
 
 def _left_at_end(host: HostRows, device_events: DeviceEvents) -> TreeRow:
@@ -328,18 +323,25 @@ def partial_rows(host: HostRows, device_events: DeviceEvents) -> Bool:
     """Rows inside of which the trace lacks the launch of a device event, or a launch's event.
 
     A device event without a launch is that of the row with its `External id`, where this numbers
-    operators, unless it starts before the row. A call of the driver inside one of the runtime is
-    one launch with it.
+    operators, unless it starts before the row.
     """
     tree = host.call_tree
     if not len(device_events):
         return np.zeros(len(tree), bool)
-    has = mask_of(device_events.launch[device_events.launch >= 0], len(tree))
     launches = launches_to_run(host)
-    done = tree.inside(has)[launches] | tree.holds(has)[launches]
-    lacks = mask_of(launches[~done], len(tree))
+    lacks = mask_of(launches[~_have_events(host, device_events, launches)], len(tree))
     lacks[_with_lone_events(host, device_events)] = True
     return tree.holds(lacks)
+
+
+def _have_events(host: HostRows, device_events: DeviceEvents, calls: TreeRow) -> Bool:
+    """Whether each of some calls has a device event.
+
+    A call of the driver inside one of the runtime is one launch with it.
+    """
+    tree = host.call_tree
+    has = mask_of(device_events.launch[device_events.launch >= 0], len(tree))
+    return np.asarray(tree.inside(has)[calls] | tree.holds(has)[calls])
 
 
 def _with_lone_events(host: HostRows, device_events: DeviceEvents) -> TreeRow:

@@ -22,7 +22,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.calls.division import CallTimes
-from tb_hookview.analysis.device.events import SLOW, LaunchTiming
+from tb_hookview.analysis.device.events import SLOW, DeviceEvents, LaunchTiming
 from tb_hookview.analysis.host.library_starts import starting_calls
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.arrays import intervals
@@ -34,6 +34,7 @@ from tb_hookview.arrays.types import (
     DeviceEventIndex,
     DeviceNumber,
     EventRow,
+    GapIndex,
     Int,
     Intervals,
     Nanoseconds,
@@ -135,6 +136,12 @@ class Gaps(Struct, frozen=True):
     def by_sync(self, count: int) -> Nanoseconds:
         """Idle time caused by each of `count` syncs, shape (count,)."""
         return sum_by(self.sync, self.duration, count)
+
+    def launch_after(self, device_events: DeviceEvents, gaps: GapIndex) -> TreeRow:
+        """Launch that ended each of some gaps of the cause LAUNCH, -1 where it is unknown; the wait
+        that did after the last device event."""
+        event = self.device_event[gaps]
+        return np.where(event < 0, self.row[gaps], lookup(device_events.launch, event))
 
     def within(self, windows: Intervals) -> dict[Cause, Nanoseconds]:
         """Idle time of each cause in each window, summed over the devices.

@@ -18,8 +18,8 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.host import (
     LOOKUP,
+    compiled_code,
     graph_calls,
-    in_compiled_code,
     region_around,
     regions,
 )
@@ -317,9 +317,7 @@ def _find_eager_compile_candidate(context: Context) -> Iterator[Occurrence]:
 def _compiled_part(context: Context) -> float:
     """Part of device work that compiled code launched."""
     events = context.device_events
-    return events.share(
-        events.launched_by(in_compiled_code(context)) | events.passing(_is_compiled)
-    )
+    return events.share(events.launched_by(compiled_code(context)) | events.passing(_is_compiled))
 
 
 def _of_model(context: Context, rule: Rule) -> Iterator[bool]:

@@ -25,7 +25,9 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import SyncContext
 from tb_hookview.trace import EventCategory
 
-_LOST, _MOST = "lost-in-between", 0.5
+_LOST = "lost-in-between"
+_MOST = 0.5
+"""Share of launches without device events from which on idle time is unknown."""
 
 
 class Context(Struct, frozen=True, dict=True):

@@ -19,12 +19,13 @@ from tb_hookview.analysis.idle.causes import profiler_time
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
     GapIndex,
+    Int,
     Intervals,
     Nanoseconds,
     StringIndex,
@@ -123,7 +124,7 @@ class StepContext(Struct, frozen=True, dict=True):
     def _recurring(self, rows: GapIndex) -> Bool:
         """Those of some gaps of the cause LAUNCH that recur, by what the host is in; shape (g,)."""
         gaps, found = self._analysis.gaps, np.zeros(len(self._analysis.gaps), bool)
-        launch = lookup(self._analysis.device_events.launch, gaps.device_event[rows])
+        launch = gaps.launch_after(self._analysis.device_events, rows)
         thread = lookup(self._analysis.call_tree.thread, launch)
         spans = np.stack([gaps.start[rows], gaps.end[rows]], axis=1)
         event = activity_events(self._analysis.host, thread, spans)
@@ -308,6 +309,16 @@ class RowContext(NamedRows, frozen=True):
     def outermost_operator_of(self, rows: TreeRow) -> TreeRow:
         """Outermost operator that is, or is around, each of some rows; -1 for none."""
         return self.outermost_of(self._operators, rows)
+
+    def siblings(self, rows: TreeRow) -> Int:
+        """Number of what is around each of some rows, or of its thread, and of its step: equal for
+        siblings in one step."""
+        call_tree, threads = self.analysis.call_tree, len(self.analysis.trace.threads)
+        parent = call_tree.parent[rows]
+        around = np.where(parent >= 0, parent + threads, call_tree.thread[rows])
+        windows = self.steps.windows
+        step = np.searchsorted(windows[:, 0], call_tree.start[rows], side="right")
+        return unique_inverse(pair_key(around, step))[1]
 
     @cached_property
     def outermost_operators(self) -> TreeRow:

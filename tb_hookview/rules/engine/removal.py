@@ -8,7 +8,6 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
-from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex
 from tb_hookview.rules.engine.cost_accounting import Found
 from tb_hookview.simulation.changes import Change, DeviceChange, HostChange, together
@@ -64,9 +63,7 @@ def removed(analysis: Analysis, found: Found) -> Change:
 
 def _between_launches(analysis: Analysis, gaps: GapIndex) -> Change:
     """The host's time in some gaps, on the threads that ended them by a launch or a wait."""
-    event = analysis.gaps.device_event[gaps]
-    row = lookup(analysis.device_events.launch, event)
-    row = np.where(event < 0, analysis.gaps.row[gaps], row)
+    row = analysis.gaps.launch_after(analysis.device_events, gaps)
     gaps, row = gaps[row >= 0], row[row >= 0]
     thread, changes = analysis.call_tree.thread[row], []
     for each in unique(thread).tolist():

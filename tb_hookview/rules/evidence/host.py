@@ -197,10 +197,8 @@ def user_kernel_after(context: Context, gaps: GapIndex) -> str:
 
 
 def launches_after(context: Context, gaps: GapIndex) -> TreeRow:
-    """Launch that ended each gap of the cause LAUNCH; the wait that did after the last event."""
-    event = context.analysis.gaps.device_event[gaps]
-    launch = lookup(context.analysis.device_events.launch, event)
-    return np.where(event < 0, context.analysis.gaps.row[gaps], launch)
+    """As `Gaps.launch_after`."""
+    return context.analysis.gaps.launch_after(context.analysis.device_events, gaps)
 
 
 def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
@@ -532,7 +530,7 @@ def graph_calls(context: Context) -> Bool:
     return context.rows.beginning(*_GRAPHS)
 
 
-def in_compiled_code(context: Context) -> Bool:
+def compiled_code(context: Context) -> Bool:
     """Rows that are, or lie in, compiled code, its backward included; shape (n,)."""
     wanted = context.rows.beginning("CompiledFunction", "Torch-Compiled Region")
     return context.rows.inside(wanted | graph_calls(context) | _compiled(context))
@@ -544,11 +542,6 @@ def region_around(context: Context) -> TreeRow:
     around = context.call_tree.nearest_above(region | call)
     around[(around >= 0) & ~region[around]] = -1
     return around
-
-
-def compiled_code(context: Context) -> Bool:
-    """Rows that are, or lie in, compiled regions or calls of their graphs, shape (n,)."""
-    return context.rows.inside(graph_calls(context) | regions(context))
 
 
 def mostly_before_compiled_code(context: Context, gaps: GapIndex) -> bool:

@@ -172,8 +172,8 @@ LAUNCH_QUEUE_SHALLOW = Rule(
     description="Over 5% of a step (of a trace without steps, less its set-up) in gaps whose next "
     "device event was launched too late, ten gaps or more and more device events (steps that warm "
     "up count there), where tiny-kernels-launch-bound does not hold and the profiler did not lose "
-    "most device events. The cost is what all other "
-    "findings leave; what it names is without the gaps of host-work.",
+    "most device events. The cost is what all other findings leave; what it names is without the "
+    "gaps of host-work.",
     fix=f"{_BEGIN} Give each launch more to do: a larger batch, "
     "torch.compile or CUDA graphs. Have fewer modules, hooks and Python in the loop. Look for "
     "threads that compete for the cores, and for garbage collection.",
@@ -385,8 +385,8 @@ GRAPH_PAUSE = Rule(
     title="The device idles before or within CUDA or HIP graphs",
     description="Device events of CUDA or HIP graphs; gaps before a graph that was launched too "
     "late (not the only one of a trace that marks no steps), or gaps before events of a graph that "
-    "was launched in time, of 2% of a step or more. "
-    "Gaps within graphs are reported and cost nothing here.",
+    "was launched in time, of 2% of a step or more. Gaps within graphs are reported and cost "
+    "nothing here.",
     fix=f"{_LATE} {_LISTED}",
     reference="CUDA semantics, CUDA graphs",
     confidence="medium",

@@ -49,8 +49,8 @@ _COPY = (
     "and update it with torch._foreach_copy_(copies, originals); or copy less often."
 )
 _CAVEAT = (
-    "The gain takes one operator on everything to last as long as one turn, which is right for "
-    "small tensors. Where an iteration needs the previous result, only compiling or a fused "
+    "The gain takes one operator on everything to last as long as one iteration, which is right "
+    "for small tensors. Where an iteration needs the previous result, only compiling or a fused "
     "operator saves something."
 )
 
@@ -115,11 +115,8 @@ def _name(context: Context, row: int) -> str:
 
 
 def _loops(context: Context) -> Iterator[_Loop]:
-    tree, rows = context.call_tree, _turns(context)
-    parent, threads = tree.parent[rows], len(context.analysis.trace.threads)
-    around = np.where(parent >= 0, parent + threads, tree.thread[rows])
-    step = np.searchsorted(context.steps.windows[:, 0], tree.start[rows], side="right")
-    _, place = unique_inverse(pair_key(around, step))
+    rows = _turns(context)
+    place = context.rows.siblings(rows)
     _, group = unique_inverse(pair_key(place, context.host.string[rows]))
     order = np.argsort(group, kind="stable")
     size = np.bincount(group)

@@ -28,7 +28,7 @@ from tb_hookview.rules.evidence.cuda_graphs import fix_where_recorded
 from tb_hookview.rules.evidence.devices import in_float64
 from tb_hookview.rules.evidence.host import (
     LONG_NS,
-    in_compiled_code,
+    compiled_code,
     in_operators_before,
     launched_places,
     mostly_before_compiled_code,
@@ -140,8 +140,8 @@ TINY_KERNELS_LAUNCH_BOUND = Rule(
     "shorter than the time since the launch before; and gaps of up to 200 us before the next "
     "launch that add up to 10% of the step (of a trace without steps, less its set-up). Kernels of "
     "a CUDA graph, and what the compiler launches, do not count, nor do traces of which the "
-    "profiler lost most device events. The cost is the part of all gaps below "
-    "1 ms in which the device waits for the launch.",
+    "profiler lost most device events. The cost is the part of all gaps below 1 ms in which the "
+    "device waits for the launch.",
     fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
     '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
     "syncs.",
@@ -235,7 +235,7 @@ def _fusible(context: Context) -> Bool:
         context.rows.inside(context.rows.containing(*_SUMS_GRADIENTS))
     )
     eager = context.device_events.containing(*_EAGER, *_FOLDED)
-    compiled = context.device_events.launched_by(in_compiled_code(context))
+    compiled = context.device_events.launched_by(compiled_code(context))
     wanted = eager & ~in_float64(context) & ~sums & ~compiled
     forward = (phase == Phase.FORWARD) | (
         (phase == Phase.OTHER) & (not context.analysis.phases.known[Phase.FORWARD])
@@ -408,8 +408,7 @@ GPU_LOW_UTILIZATION = Rule(
     "loaded, the caching allocator grows, code is compiled in a trace without steps), time of the "
     "profiler, the ends of the trace, idle time with work queued and, where no steps are marked, "
     "gaps of more than 1 ms are not counted. At least 11 device events, and most of them not "
-    "lost by the profiler. Idle time in the "
-    "cost of other findings is not in this one.",
+    "lost by the profiler. Idle time in the cost of other findings is not in this one.",
     fix=f"{_BEGIN} Where the host launches too late and kernels are short, raise the batch size, "
     "compile the model or use CUDA graphs.",
     reference="torch_tb_profiler, GPU utilization; Nsight Systems rules gpu_gaps, gpu_time_util; "

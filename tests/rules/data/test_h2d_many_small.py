@@ -15,7 +15,7 @@ from tb_hookview.formats import format_bytes
 def picture(
     copies: int, *, steps: bool = True, wait: str = "[wait corr=999]", first: str = ""
 ) -> str:
-    """A step in which so many numbers are copied to the device, 60 us apart, after a kernel."""
+    """A step in which that many numbers are copied to the device, 60 us apart, after a kernel."""
     ops, calls, device = "", "", ""
     for number in range(copies):
         ops += "[aten::to                                      ]".ljust(60)

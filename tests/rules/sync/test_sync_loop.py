@@ -12,7 +12,7 @@ from rules.eager import findings, operators, row
 RULE = "sync-loop"
 
 
-def turn(start: float, *reads: str) -> list[dict[str, Any]]:
+def iteration(start: float, *reads: str) -> list[dict[str, Any]]:
     """A comparison that launches a kernel, and then operators that each read a value."""
     rows = operators([("aten::eq", "k")], start=start, kernel=2, delay=6)
     for number, name in enumerate(reads):
@@ -27,11 +27,11 @@ def turn(start: float, *reads: str) -> list[dict[str, Any]]:
     return rows
 
 
-def loop(turns: int, *reads: str, period: float = 100) -> list[dict[str, Any]]:
-    """So many equal turns, and a product after them."""
-    begun = [1000 + period * number for number in range(turns)]
-    rows = [each for start in begun for each in turn(start, *reads)]
-    return rows + operators([("aten::mm", "mm")], start=1000 + period * turns)
+def loop(iterations: int, *reads: str, period: float = 100) -> list[dict[str, Any]]:
+    """Equal iterations, and a product after them."""
+    begun = [1000 + period * number for number in range(iterations)]
+    rows = [each for start in begun for each in iteration(start, *reads)]
+    return rows + operators([("aten::mm", "mm")], start=1000 + period * iterations)
 
 
 READS = ("aten::index", "aten::is_nonzero")
@@ -41,7 +41,7 @@ def test_turns_that_each_wait_in_two_operators(tmp_path: Path) -> None:
     found = findings(tmp_path, loop(40, *READS))
     (finding,) = found[RULE]
     assert finding.where == "a loop around aten::index"
-    assert "39 turns of the same operators" in finding.evidence
+    assert "39 iterations of the same operators" in finding.evidence
     assert "with 78 syncs in " in finding.evidence
     (single,) = found["sync-bool-branch"]
     assert finding.gain_us_per_step is not None
@@ -50,8 +50,8 @@ def test_turns_that_each_wait_in_two_operators(tmp_path: Path) -> None:
 
 
 def test_each_gap_is_in_the_cost_of_the_loop_alone(tmp_path: Path) -> None:
-    rows = [each for number in range(40) for each in turn(1000 + 100 * number, *READS)]
-    found = findings(tmp_path, rows, turn(5000, "aten::index"))
+    rows = [each for number in range(40) for each in iteration(1000 + 100 * number, *READS)]
+    found = findings(tmp_path, rows, iteration(5000, "aten::index"))
     (single,) = found["sync-bool-branch"]
     assert single.cost_us_per_step == 0
     assert "all of it in the cost of other findings" in single.evidence
@@ -60,7 +60,7 @@ def test_each_gap_is_in_the_cost_of_the_loop_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "rows",
     [loop(32, *READS), loop(40, "aten::index"), loop(40, *READS, period=2100)],
-    ids=["few turns", "one operator that waits", "long turns"],
+    ids=["few iterations", "one operator that waits", "long iterations"],
 )
 def test_what_is_none(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
     assert RULE not in findings(tmp_path, rows)
