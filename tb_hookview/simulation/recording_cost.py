@@ -48,7 +48,7 @@ PYTHON = 520.0
 """For each call of a Python function (`with_stack`)."""
 _BETWEEN = 4
 """Times the median between two of their beginnings and ends that it is at most."""
-CALL = 1000.0
+CALL = 2500.0
 """For each call of the device's runtime or driver."""
 _NEAR = 20_000
 """Nanoseconds after the beginning of a row, and its cost, in which recording may take more than
@@ -56,9 +56,9 @@ that: later, until the next begins, nothing is recorded."""
 _REQUEST = "Activity Buffer Request"
 """Overhead of the profiler while the host waits for it."""
 _CHEAP = ("aten::as_strided", "detach")
-_CHEAP_NS, _ENOUGH = 280.0, 16
-"""Median of the cheapest operators where the constants were measured, nanoseconds, and how many
-there have to be."""
+_CHEAP_NS, _CHEAP_WITH_SHAPES_NS, _ENOUGH = 280.0, 350.0, 16
+"""Median of the cheapest operators where the constants were measured, nanoseconds, without and with
+the shapes of their inputs recorded, which lengthens them; and how many there have to be."""
 _TIMED = 2
 """Steps that the recorder timed without recording, from which on they bound the estimate."""
 MOST = 3.0
@@ -215,7 +215,9 @@ def _call(host: HostRows, calls: TreeRow, speed: float) -> float:
 
 def _speed(host: HostRows) -> float:
     """Cost of recording where this was recorded, relative to the constants."""
-    cheap = host.call_tree.duration[host.named(_CHEAP.__contains__)]
+    tree, cheap = host.call_tree, host.named(_CHEAP.__contains__)
     if len(cheap) < _ENOUGH:
         return 1.0
-    return float(np.clip(np.median(cheap) / _CHEAP_NS, *_SPEEDS))
+    shapes = lookup(host.trace.events.types, tree.event[cheap]) > 0
+    usual = _CHEAP_WITH_SHAPES_NS if shapes.any() else _CHEAP_NS
+    return float(np.clip(np.median(tree.duration[cheap]) / usual, *_SPEEDS))

@@ -98,13 +98,13 @@ def test_each_operator_and_each_input_has_its_cost(tmp_path: Path) -> None:
         assert off == pytest.approx(recording_cost.OPERATOR + ns, abs=2)
 
 
-def beside(name: str, category: str, us: float, count: int = 200) -> list[dict[str, Any]]:
-    """The host's step with rows of one name in it."""
+def beside(
+    name: str, category: str, us: float, count: int = 200, each: float = 1, **args: Any
+) -> list[dict[str, Any]]:
+    """The host's step with rows of one name in it, one in `each` us."""
     (mark,) = (row for row in drawn.events(HOST) if row["cat"] == "user_annotation")
-    rows = [
-        {**mark, "cat": category, "name": name, "dur": us, "ts": mark["ts"] + 50 + i}
-        for i in range(count)
-    ]
+    row = {**mark, "cat": category, "name": name, "dur": us, "args": mark["args"] | args}
+    rows = [{**row, "ts": mark["ts"] + 50 + each * i} for i in range(count)]
     return nanoseconds(HOST) + rows
 
 
@@ -123,12 +123,19 @@ def test_rows_cost_by_how_long_the_cheapest_operators_took(
     assert taken == pytest.approx(speed * (1 + count) * recording_cost.OPERATOR, abs=5)
 
 
+def test_the_cheapest_operators_take_longer_where_shapes_are_recorded(tmp_path: Path) -> None:
+    shapes = {"Input Dims": [[1]], "Input type": ["float"]}
+    taken = taken_off(tmp_path, beside("aten::as_strided", "cpu_op", 0.7, 16, **shapes))
+    rows = 17 * recording_cost.OPERATOR + 16 * recording_cost.INPUT
+    assert taken == pytest.approx(2 * rows, abs=5)
+
+
 @pytest.mark.parametrize(
     ("category", "ns"),
     [("python_function", recording_cost.PYTHON), ("cuda_runtime", recording_cost.CALL)],
 )
 def test_each_call_has_its_cost(tmp_path: Path, category: str, ns: float) -> None:
-    taken = taken_off(tmp_path, beside("f", category, 0.5))
+    taken = taken_off(tmp_path, beside("f", category, 0.5, each=5))
     assert taken == pytest.approx(recording_cost.OPERATOR + 200 * ns, abs=5)
 
 
