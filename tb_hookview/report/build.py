@@ -313,13 +313,14 @@ def _coverage(selection: Selection) -> schema.Coverage:
     nodes, modules = analysis.node_parts.of(selection.nodes), analysis.modules
     events = analysis.device_parts.of(selection.device_events & analysis.in_backward)
     by_host = _sums(nodes.evidence, nodes.time, EVIDENCE)
-    on_device = bool(events.time.sum())
+    unknown = selection.unknown_phases[Phase.BACKWARD]
+    on_device = bool(events.time.sum() or (unknown and len(analysis.device_events)))
     reasons = analysis.device_attribution.reason if on_device else analysis.attribution.node_reason
     parts = events if on_device else nodes
     reason = np.where(parts.module < 0, reasons[parts.index], -1)
     without_module = events.module < 0
     collective = analysis.kinds.kind[events.index] == COMMUNICATION
-    known = analysis.launches_known and not selection.unknown_phases[Phase.BACKWARD]
+    known = analysis.launches_known and not unknown
     shown = bool(analysis.phases.known[Phase.BACKWARD])
     return schema.Coverage(
         backward_device_us=to_us(events.time.sum()) if known else None,

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import CallTree
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.formats import format_us
@@ -23,11 +24,15 @@ from tb_hookview.isolation import Failures
 from tb_hookview.rules.engine.parts import DeviceEventContext, GapContext, RowContext, StepContext
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import SyncContext
+from tb_hookview.schema import Phase
 from tb_hookview.trace import EventCategory
 
 _LOST = "lost-in-between"
 _MOST = 0.5
 """Share of launches without device events from which on idle time is unknown."""
+
+_OF_BACKWARD = "backward", "wgrad", "dgrad"
+"""Parts of the names of kernels."""
 
 
 class Context(Struct, frozen=True, dict=True):
@@ -152,6 +157,13 @@ class Context(Struct, frozen=True, dict=True):
     def on_host(self) -> bool:
         """Whether the model ran on the CPU, as `Analysis.on_host`."""
         return self.analysis.on_host
+
+    @cached_property
+    def trains(self) -> bool:
+        """Whether there is a backward pass or an optimizer: in a replayed graph, by its kernels."""
+        passes = int(Phase.BACKWARD), int(Phase.OPTIMIZER)
+        found = isin(self.analysis.phases.row, passes).any()
+        return bool(found or self.device_events.containing(*_OF_BACKWARD).any())
 
     @cached_property
     def lost(self) -> float:

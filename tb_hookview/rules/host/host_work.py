@@ -206,16 +206,12 @@ def _part(context: Context, gaps: GapIndex) -> str:
 def _fix(context: Context, name: str, most: str) -> str:
     several = not name and is_operator(most)
     found = remedy_for("" if several else most or name, with_stacks=context.with_stacks)
-    return found or (f"{_AWAY} {_INPUTS}" if _trains(context) else _AWAY)
+    loads = context.trains or (context.host.role == Role.DATA).any()
+    return found or (f"{_AWAY} {_INPUTS}" if loads else _AWAY)
 
 
 def _in_operators(context: Context, inside: Counter[str]) -> str:
     return f"; most of it in operators {context.listed(inside.most_common(_NAMED))}"
-
-
-def _trains(context: Context) -> bool:
-    """Whether there is a loader, a backward pass or an optimizer."""
-    return bool(np.isin(context.host.role, (Role.DATA, Role.NODE, Role.OPTIMIZER)).any())
 
 
 def _little(context: Context) -> bool:

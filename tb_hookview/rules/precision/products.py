@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
 from tb_hookview.analysis.host.rows import node_name
-from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
+from tb_hookview.arrays.joins import mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
 from tb_hookview.formats import format_us
@@ -32,7 +32,6 @@ from tb_hookview.rules.evidence.devices import (
     too_small,
 )
 from tb_hookview.rules.evidence.host import Inputs, inputs_of, types_with, units, with_inputs
-from tb_hookview.schema import Phase
 
 # Kernels that compute in double precision.
 
@@ -325,9 +324,8 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
 
 def _lower_precision(context: Context) -> str:
     """The remedy by device and program: bfloat16 from Ampere on, a GradScaler with a backward."""
-    newer, phase = all_have_tf32(context), context.analysis.phases.row
-    trains = isin(phase, (int(Phase.BACKWARD), int(Phase.OPTIMIZER))).any()
-    if trains or not context.syncs.operators_known:
+    newer = all_have_tf32(context)
+    if context.trains or not context.syncs.operators_known:
         scaled = "float16 and a GradScaler (bfloat16 is on tensor cores from Ampere on)"
         how = "Run forward and loss, not the backward, under torch.autocast with "
         return f"{how}{'bfloat16' if newer else scaled}. {_HALVES}"

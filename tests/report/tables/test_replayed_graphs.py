@@ -47,6 +47,7 @@ def device_us(row: Module) -> tuple[float | None, float | None]:
 def test_a_whole_step(tmp_path: Path) -> None:
     data = report_of(tmp_path, WHOLE, GRAPH, **MANIFEST)
     assert passes(data) == (None, None, None)
+    assert data.coverage.measure == "device", "the host's 0 us are no backward's"
     assert data.totals.unplaced_graph_us == data.per_step.unplaced_graph_us == 10 + 10
     (step,) = data.steps
     assert (step.forward_us, step.backward_us, step.optimizer_us) == (None, None, None)

@@ -221,3 +221,6 @@ def test_the_remedy_is_one_for_the_device_and_the_program(
     updates = [host_row("user_annotation", "Optimizer.step#SGD.step", 2000, 20)]
     (finding,) = findings(tmp_path, some, updates, deviceProperties=device)[RULE]
     assert training in finding.fix
+    _, *of_graph = operators([("aten::convolution_backward", "wgrad_alg0_engine")])
+    (finding,) = findings(tmp_path, some, of_graph, deviceProperties=device)[RULE]
+    assert training in finding.fix, "a replayed graph has no more of a backward than its kernels"
