@@ -92,6 +92,7 @@ _BOUND: dict[schema.Bound, str] = {
     "unknown": "bottleneck unknown",
 }
 _OVERLAP = "They wait for each other: overlap them."
+_BLOCKING = "Launches wait for their kernels: unset CUDA_LAUNCH_BLOCKING."
 _SETUP_WAITS = "Most of the waiting may be setup: mark the steps."
 _IN_PART = "They overlap only in part: overlap them more."
 _ADDS = "{} adds {} once: warm up first."
@@ -150,7 +151,6 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     )
     once = simulator.unchanged.step - simulator.steady.pace.step
     marked, launch = analysis.steps.marked, analysis.device_events.launch
-    is_snippet = not marked and len(unique(launch[launch >= 0])) < _MANY
     words = _Sentence(
         found,
         format_per(marked),
@@ -160,7 +160,8 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         0.0 if marked else intervals.length(analysis.compile_time) / 1000,
         once=_once(simulator),
         one_batch=not marked and _loads_one_batch(alone),
-        is_snippet=is_snippet,
+        is_snippet=not marked and len(unique(launch[launch >= 0])) < _MANY,
+        launches_block=_launches_block(simulator),
         launched_elsewhere=len(launch) > 0,
         waits_for_ranks=_waits_for_ranks(alone),
         before_us=0.0 if marked else _before(alone) / 1000,
@@ -290,6 +291,16 @@ def _host_waits(simulator: Simulator) -> float:
     return sum(float(each[steps].mean()) for each in waits if each is not None)
 
 
+def _launches_block(simulator: Simulator) -> bool:
+    """Whether launches that wait for what they launched hold the host for much of the steps."""
+    calls, window = simulator.analysis.call_times, simulator.window
+    mine = isin(calls.row, calls.blocking_launch)
+    start = simulator.analysis.call_tree.start[calls.row]
+    mine &= (start >= window.start) & (start < window.host_end)
+    waited = (calls.waited + calls.transfer)[mine].sum()
+    return bool(waited > _APART * (window.host_end - window.start))
+
+
 def _loads_one_batch(alone: Alone) -> bool:
     """Whether loaders with workers, which begin to run then, give one batch in all."""
     host = alone.simulator.analysis.host
@@ -362,12 +373,14 @@ class _Sentence:
         once: str,
         one_batch: bool,
         is_snippet: bool,
+        launches_block: bool,
         launched_elsewhere: bool,
         waits_for_ranks: bool,
         before_us: float,
     ) -> None:
         self._found, self._when, self._one_batch = found, when, one_batch
         self._is_snippet, self._once = is_snippet, once
+        self._launches_block = launches_block
         self._remedies = _REMEDIES | ({"communication": _BALANCE} if waits_for_ranks else {})
         self._before = before_us  # in which the device ran earlier work, where no step is marked
         self._launched_elsewhere = launched_elsewhere  # where these steps have no device event
@@ -391,7 +404,7 @@ class _Sentence:
             what = f"{self._all_even() or self._even()} {when}."
         else:
             what = f"{self._bound()} {when}{self._other()}."
-        remedy = self._remedy(waits, unexplained_us)
+        remedy = _BLOCKING if self._launches_block else self._remedy(waits, unexplained_us)
         if remedy == _REMEDIES["device"] and self._before > _FAR * (found.step_us or 0.0):
             remedy = _EARLIER.format(format_us(self._before))
         no_remedy = self._is_snippet and remedy in _OF_MANY

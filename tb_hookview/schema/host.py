@@ -164,16 +164,17 @@ class Sync(Struct, frozen=True):
     thread: str
     thread_id: int
     waited_for: WaitedFor | None
-    """Of a copy that waits: the work before it on its stream, or the copy itself, whichever took
-    the longer part. Of any other: the work launched before that ended last before the sync
-    returned. Null where none ended within the sync."""
+    """Of a copy that waits, or a launch that waits for what it launched: the work before it on its
+    stream, or that copy or work itself, whichever took the longer part. Of any other: the work
+    launched before that ended last before the sync returned. Null where none ended within the
+    sync."""
     waited_us: Us | None = 0.0
     """The part of `duration_us` until the work that was launched before had ended. Null where no
     device events were recorded."""
     transfer_us: Us | None = 0.0
-    """The part of the rest in which the sync's own copy ran, also after its call had returned. What
-    is left is calling, staging, returning: the host's own. Null where no device events were
-    recorded."""
+    """The part of the rest in which the sync's own copy ran, also after its call had returned, or
+    what a launch that waits for it launched. What is left is calling, staging, returning: the
+    host's own. Null where no device events were recorded."""
 
 
 def own_syncs(syncs: Iterable[Sync]) -> list[Sync]:

@@ -219,7 +219,8 @@ class Totals(Struct, frozen=True):
     """The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null
     where no device events were recorded, and as `sync_count`."""
     sync_transfer_us: Us | None = 0.0
-    """The part of it in which their own copies ran. Null as `sync_waited_us`."""
+    """The part of it in which their own copies ran, or what launches that wait for it launched.
+    Null as `sync_waited_us`."""
     forward_compute_us: Us | None = None
     """`forward_device_us` without communication."""
     unplaced_graph_us: Us | None = None

@@ -246,8 +246,8 @@ class RuntimeCall(Struct, frozen=True):
     """From its start to the end of the last device event that it waited for; of a launch onto a
     full queue, by how much it is longer than the median."""
     transfer_us: Us | None
-    """The part of the rest in which a copy ran that held the host: a synchronous one, or one of
-    memory that is not pinned."""
+    """The part of the rest in which a copy ran that held the host (a synchronous one, or one of
+    memory that is not pinned), or what a launch that waits for it launched."""
     own_us: Us | None
     """What is left, calls within it included."""
     work: str

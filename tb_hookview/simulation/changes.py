@@ -18,6 +18,7 @@ from tb_hookview.arrays.joins import isin, mask_of, scatter, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import ranges
 from tb_hookview.arrays.types import (
+    Bool,
     DeviceEventIndex,
     Float,
     Int,
@@ -67,7 +68,7 @@ class Change(Struct, frozen=True):
     device: tuple[DeviceChange, ...] = ()
     host: tuple[HostChange, ...] = ()
     syncs: SyncIndex = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Syncs that are not there: they neither wait nor take time by themselves."""
+    """Syncs that are not there: they neither wait nor take time by themselves, but launches."""
     pauses: DeviceEventIndex = field(default_factory=lambda: np.zeros(0, np.int64))
     """Device events before which there is no unexplained pause."""
     less: tuple[HostCost, ...] = ()
@@ -110,16 +111,23 @@ class Changer(Struct, frozen=True, dict=True):
         quiet = (*before.quiet, *(cost.quiet for cost in change.less))
         lag = self._host(lag, host, quiet) if host else lag
         if len(change.syncs):
-            free = mask_of(graph.sync_end[isin(graph.sync, change.syncs)], len(graph.nodes.time))
-            of_sync = free[graph.edges.target]
-            lag = np.where(of_sync & graph.edges.of(EdgeKind.SYNC), NEVER, lag)
-            lag = np.where(of_sync & graph.edges.of(EdgeKind.HOST), 0, lag)
+            lag = self._without_syncs(lag, isin(graph.sync, change.syncs))
         pause = before.pause
         if len(change.pauses):
             pause = np.where(
                 (graph.nodes.event >= 0) & isin(graph.nodes.event, change.pauses), 0, pause
             )
         return Lengths(duration, lag, pause, quiet)
+
+    def _without_syncs(self, before: Nanoseconds, chosen: Bool) -> Nanoseconds:
+        """Lags where some syncs are not there; what launches takes as long as without waiting."""
+        graph, edges = self.graph, self.graph.edges
+        waits, gone = (
+            mask_of(graph.sync_end[syncs], len(graph.nodes.time))[edges.target]
+            for syncs in (chosen, chosen & ~graph.launches)
+        )
+        lag = np.where(waits & edges.of(EdgeKind.SYNC), NEVER, before)
+        return np.where(gone & edges.of(EdgeKind.HOST), 0, lag)
 
     def _durations(self, changes: Iterable[DeviceChange]) -> Nanoseconds:
         """Durations; of several changes of one event, the parts taken off add up."""

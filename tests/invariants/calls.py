@@ -76,9 +76,10 @@ def every_wait_of_the_replay_is_one_of_a_call(case: Case) -> None:
 
 @invariant(Of.RECORDINGS)
 def calls_divide_as_loops_over_the_file_s_rows_say(case: Case) -> None:
-    """Of CUDA and HIP."""
-    calls = case.columns("runtime_calls")
-    onto_full = set(case.analysis.call_tree.event[case.analysis.call_times.onto_full_queue])
+    """Of CUDA and HIP, and no launches."""
+    calls, times = case.columns("runtime_calls"), case.analysis.call_times
+    launches = np.append(times.onto_full_queue, times.blocking_launch)
+    launched = set(case.analysis.call_tree.event[launches])
     columns = (calls[name] for name in ("id", "name", "waited_us", "transfer_us"))
     ours = [
         (waited, transfer)
@@ -86,7 +87,7 @@ def calls_divide_as_loops_over_the_file_s_rows_say(case: Case) -> None:
         if waited is not None
         and waited + transfer > 0
         and name.startswith(_CALLS)
-        and number not in onto_full
+        and number not in launched
     ]
     plain = [
         (row.waited, row.transfer)

@@ -58,7 +58,7 @@ def _graph(draw: st.DrawFn, device: list[bool], thread: list[int], sets: list[Dr
     pause = np.array([0, *(draw(LENGTH) for _ in range(count))])
     ends = nodes.of_point[-1:] if len(nodes.of_point) else np.array([0])
     no_node, no_edge = np.zeros(count + 1, bool), np.zeros(len(sets), bool)
-    return Graph(nodes, edges, pause, no_node, no_node, no_edge, ends, 0, NONE, NONE)
+    return Graph(nodes, edges, pause, no_node, no_node, no_edge, ends, 0, NONE, NONE, NONE > 0)
 
 
 @st.composite

@@ -1666,7 +1666,7 @@ export const Sync = {
     text: "Python frames around the call, innermost first; in the backward pass those around the forward operator. Empty where the trace holds none.",
   },
   waited_for: {
-    text: "Of a copy that waits: the work before it on its stream, or the copy itself, whichever took the longer part. Of any other: the work launched before that ended last before the sync returned. Null where none ended within the sync.",
+    text: "Of a copy that waits, or a launch that waits for what it launched: the work before it on its stream, or that copy or work itself, whichever took the longer part. Of any other: the work launched before that ended last before the sync returned. Null where none ended within the sync.",
   },
   waited_us: {
     unit: "us",
@@ -1674,7 +1674,7 @@ export const Sync = {
   },
   transfer_us: {
     unit: "us",
-    text: "The part of the rest in which the sync's own copy ran, also after its call had returned. What is left is calling, staging, returning: the host's own. Null where no device events were recorded.",
+    text: "The part of the rest in which the sync's own copy ran, also after its call had returned, or what a launch that waits for it launched. What is left is calling, staging, returning: the host's own. Null where no device events were recorded.",
   },
 } as const;
 
@@ -1819,7 +1819,7 @@ export const Totals = {
   },
   sync_transfer_us: {
     unit: "us",
-    text: "The part of it in which their own copies ran. Null as `sync_waited_us`.",
+    text: "The part of it in which their own copies ran, or what launches that wait for it launched. Null as `sync_waited_us`.",
   },
   forward_compute_us: { unit: "us", text: "`forward_device_us` without communication." },
   unplaced_graph_us: {

@@ -2066,11 +2066,11 @@ export interface Sync {
   stack: string[];
   thread: string;
   thread_id: number;
-  /** Of a copy that waits: the work before it on its stream, or the copy itself, whichever took the longer part. Of any other: the work launched before that ended last before the sync returned. Null where none ended within the sync. */
+  /** Of a copy that waits, or a launch that waits for what it launched: the work before it on its stream, or that copy or work itself, whichever took the longer part. Of any other: the work launched before that ended last before the sync returned. Null where none ended within the sync. */
   waited_for: WaitedFor | null;
   /** The part of `duration_us` until the work that was launched before had ended. Null where no device events were recorded. */
   waited_us: number | null;
-  /** The part of the rest in which the sync's own copy ran, also after its call had returned. What is left is calling, staging, returning: the host's own. Null where no device events were recorded. */
+  /** The part of the rest in which the sync's own copy ran, also after its call had returned, or what a launch that waits for it launched. What is left is calling, staging, returning: the host's own. Null where no device events were recorded. */
   transfer_us: number | null;
 }
 
@@ -2246,7 +2246,7 @@ export interface Totals {
   profiler_sync_us: number | null;
   /** The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null where no device events were recorded, and as `sync_count`. */
   sync_waited_us: number | null;
-  /** The part of it in which their own copies ran. Null as `sync_waited_us`. */
+  /** The part of it in which their own copies ran, or what launches that wait for it launched. Null as `sync_waited_us`. */
   sync_transfer_us: number | null;
   /** `forward_device_us` without communication. */
   forward_compute_us: number | null;

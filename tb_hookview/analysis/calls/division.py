@@ -7,7 +7,8 @@
 - *Waited* is the time from the start of the call to the end of the device event ahead of it: the
   last to end of those launched before that the call waits for. A launch onto a full queue waits for
   as long as it takes more than usual.
-- *Transfer* is what passes of the call's own copy in the rest of it.
+- *Transfer* is what passes of the call's own copy in the rest of it; of a launch that blocks, what
+  passes of the kernel that it launched.
 - *Own* work is what is left.
 - A wait whose own call is not in the trace counts as part of the call after it.
 
@@ -27,6 +28,7 @@ from tb_hookview.analysis.calls.waits import (
     Part,
     find_copies,
     none,
+    of_blocking_launches,
     of_copies,
     of_frees,
     of_syncs,
@@ -189,7 +191,7 @@ class CallTimes(Struct, frozen=True):
     ahead: DeviceEventIndex
     """The event that was waited for, -1 for none."""
     copy: DeviceEventIndex
-    """The copy that held the host, -1 for none."""
+    """The copy that held the host, or the kernel that its own launch waited for; -1 for none."""
     blocks: Nanoseconds
     """Time in which a call is a sync, from its start less `before`; -1 for one that is none."""
     waiting: Int
@@ -199,6 +201,8 @@ class CallTimes(Struct, frozen=True):
     """That event, shape (w,)."""
     onto_full_queue: TreeRow
     """Launches that waited for room in the full queue of a device, ascending."""
+    blocking_launch: TreeRow
+    """Launches that returned when what they launched had ended, ascending: none, or nearly all."""
     unpinned: Bool
     """Rows of the call tree that copied unpinned memory, which the host may do by itself."""
 
@@ -221,7 +225,8 @@ def divide_calls(timing: LaunchTiming, skew: int) -> CallTimes:
     syncs = of_syncs(timing, np.flatnonzero(always), skew)
     frees = of_frees(timing, np.flatnonzero(timing.call == Call.ALLOCATE), skew)
     read, before = of_elapsed_times(timing)
-    full = of_launches(timing, np.concatenate([held.row, syncs.row]))
+    blocking = of_blocking_launches(timing, np.concatenate([held.row, syncs.row]), skew)
+    full = of_launches(timing, np.concatenate([held.row, syncs.row, blocking.row]))
     unpinned = mask_of(copies.launch[copies.unpinned], len(timing.host))
     duration = timing.call_tree.duration
     blocks = [
@@ -230,9 +235,10 @@ def divide_calls(timing: LaunchTiming, skew: int) -> CallTimes:
         duration[syncs.row],
         np.where(frees.waited > 0, frees.waited, -1),
         before,
+        duration[blocking.row],
         np.full(len(full.row), -1, np.int64),
     ]
-    parts = (held, unseen, syncs, frees, read, full)
+    parts = (held, unseen, syncs, frees, read, blocking, full)
     earlier = np.zeros(len(duration), np.int64)
     earlier[read.row] = before
     return _joined(parts, blocks, earlier, duration, unpinned)
@@ -266,6 +272,7 @@ def _joined(
         waiting=index_of(order, len(order))[waiting],
         event=np.concatenate([part.event for part in parts]),
         onto_full_queue=parts[-1].row,
+        blocking_launch=parts[-2].row,
         unpinned=unpinned,
     )
 

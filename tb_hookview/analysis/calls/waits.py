@@ -20,7 +20,7 @@ from msgspec import Struct
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming
 from tb_hookview.analysis.host.rows import Call, HostRows
-from tb_hookview.arrays.joins import asof, before, index_of, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import asof, before, index_of, isin, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -276,8 +276,13 @@ def _named_copies(host: HostRows, event: EventRow, pattern: re.Pattern[str]) -> 
 
 def of_copies(timing: LaunchTiming, copies: Copies, skew: int) -> Part:
     """Divide the calls of copies that held the host."""
+    return _of_own(timing, copies.launch[copies.held], copies.event[copies.held], skew)
+
+
+def _of_own(timing: LaunchTiming, launch: TreeRow, event: DeviceEventIndex, skew: int) -> Part:
+    """Divide calls that return when an event of their own has ended, or mostly."""
     device_events, tree = timing.device_events, timing.call_tree
-    copy_of = scatter(copies.launch[copies.held], copies.event[copies.held], len(tree))
+    copy_of = scatter(launch, event, len(tree))
     row = np.flatnonzero(copy_of >= 0)
     copy, start, end = copy_of[row], tree.start[row], tree.end[row]
     begins, ahead = device_events.start[copy], _ahead_copies(timing, row, copy, skew)
@@ -328,6 +333,51 @@ def _after_ordering(timing: LaunchTiming, row: TreeRow) -> Bool:
         for asked in [(tree.thread[row], tree.start[row] - 1)]
     ]
     return np.asarray(last[0] > last[1])
+
+
+# Launches that return only when what they launched has ended, as with CUDA_LAUNCH_BLOCKING.
+#
+#     host     [launch              ][launch              ]
+#     stream      [kernel         ]     [kernel         ]
+#
+# They do if nearly all kernels of a trace run within the calls that launch them. A kernel shorter
+# than any call may do so without being waited for, so some have to be longer.
+
+
+_LAUNCHES = 0.98
+_KERNELS = 50
+"""Part and number of the kernels that must end before their launch returns."""
+_LONGER = 10
+"""Number of them that must be longer than the shortest launch."""
+
+
+def of_blocking_launches(timing: LaunchTiming, held: TreeRow, skew: int) -> Part:
+    """Divide launches that wait for what they launch, if those of the trace do.
+
+    Args:
+        timing: the launches.
+        held: calls that are divided already, such as blocking copies.
+        skew: difference of the clocks, nanoseconds.
+    """
+    events, tree = timing.device_events, timing.call_tree
+    rows = np.flatnonzero(events.launch >= 0)
+    launch = events.launch[rows]
+    within = (tree.start[launch] <= events.start[rows]) & (events.end[rows] <= tree.end[launch])
+    kernel = timing.host.trace.events.kind[events.event[rows]] == EventCategory.KERNEL
+    calls, kernels = tree.duration[launch[kernel]], events.duration[rows[kernel]]
+    if _wait_for_kernels(calls, kernels, within[kernel]):
+        rows = rows[within & ~isin(launch, np.append(held, launch[~within]))]
+    else:
+        rows = rows[:0]
+    rows = rows[np.argsort(events.end[rows], kind="stable")]  # the last to end of each launch
+    return _of_own(timing, events.launch[rows], rows, skew)
+
+
+def _wait_for_kernels(calls: Nanoseconds, kernels: Nanoseconds, within: Bool) -> bool:
+    """Whether launches wait, by the durations of calls and kernels and which are within these."""
+    if len(calls) < _KERNELS or within.mean() < _LAUNCHES:
+        return False
+    return bool((kernels > calls.min()).sum() >= _LONGER)
 
 
 # Waits of torch's caching allocator after an allocation that failed.

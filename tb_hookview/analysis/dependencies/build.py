@@ -168,6 +168,7 @@ def build(analysis: Analysis, window: Window) -> Graph:
         before=np.flatnonzero(nodes.history & marked),
         sync=points.events.sync,
         sync_end=nodes.of_point[points.sync_end],
+        launches=isin(analysis.syncs.row[points.events.sync], analysis.call_times.blocking_launch),
     )
 
 

@@ -443,6 +443,9 @@ def sync_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTi
     )
     bound = unique(sync)
     own = (syncs.duration - syncs.waited - syncs.transfer)[points.events.sync[bound]]
+    # A launch that waits for its kernel may have loaded it before: that has a point of its own.
+    loaded = points.time[points.sync_end[bound] - 1] - syncs.start[points.events.sync[bound]]
+    own -= np.maximum(loaded, 0)
     return SyncEdges([edges], points.sync_end[bound], np.maximum(own, 0))
 
 

@@ -185,6 +185,8 @@ class Graph(Struct, frozen=True):
     """Syncs of the window, shape (w,)."""
     sync_end: Int
     """Node at the end of each of them."""
+    launches: Bool
+    """Whether each is a launch that waits for what it launched, and without that wait launches."""
 
 
 def joined(sets: Sequence[EdgeSet]) -> Edges:

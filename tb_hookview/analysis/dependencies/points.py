@@ -499,10 +499,12 @@ def _loaders(analysis: Analysis, window: Window, threads: ThreadIndex) -> TreeRo
 
 
 def _slow(analysis: Analysis, launch: TreeRow, usual: int) -> tuple[Int, Nanoseconds]:
-    """Launches that took long by themselves, not for a copy nor for room in a queue; their ends."""
+    """Launches that took long by themselves, neither for a copy or kernel nor for room in a queue;
+    their ends."""
     slow = analysis.call_tree.duration[launch] > max(SLOW * usual, SLOW_NS)
     slow &= analysis.calls[launch] == Call.NONE
     slow &= ~isin(launch, analysis.blocked_launches)
+    slow &= ~isin(launch, analysis.call_times.blocking_launch)
     end, loads = analysis.call_tree.end[launch], analysis.kernel_loads
     loading = isin(launch, loads.row)
     end[loading] = loads.end[isin(loads.row, launch)]

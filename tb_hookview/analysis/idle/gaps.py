@@ -26,7 +26,7 @@ from tb_hookview.analysis.device.events import SLOW, DeviceEvents, LaunchTiming
 from tb_hookview.analysis.host.library_starts import starting_calls
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import first_of_each, isin, median, unique, unique_inverse
+from tb_hookview.arrays.joins import first_of_each, isin, median, setdiff, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
@@ -482,7 +482,10 @@ def _single_kernels(timing: LaunchTiming) -> Bool:
 
 
 def _stalls(timing: LaunchTiming, calls: CallTimes) -> Bool:
-    """Rows in or below which the host waited, copied or allocated, shape (n,)."""
+    """Rows in or below which the host waited, copied or allocated, shape (n,).
+
+    A launch that waits for its own kernel is none: what it takes until this begins is its own.
+    """
     stalling = isin(timing.call, _STALLS)
-    stalling[calls.row] = True
+    stalling[setdiff(calls.row, calls.blocking_launch)] = True
     return timing.call_tree.holds(stalling)

@@ -227,6 +227,11 @@ class SyncContext(Struct, frozen=True, dict=True):
         own = copy_of[self.row]
         return np.where(own >= 0, own, lookup(copy_of, before))
 
+    @cached_property
+    def of_blocking_launches(self) -> Bool:
+        """Launches that wait for what they launch."""
+        return isin(self.row, self.analysis.call_times.blocking_launch)
+
     # What the host did before and after
 
     def before(self, row: TreeRow, *skipped: str) -> TreeRow:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import mask_of, median, unique
+from tb_hookview.arrays.joins import isin, mask_of, median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -26,12 +25,6 @@ _TRACEBACKS = (
     "What a traceback takes is by how much an operator takes longer where it makes a node than in "
     "the backward, where it makes none: turning the mode off saves at least that."
 )
-_LAUNCHES = 0.98
-_KERNELS = 50
-"""Number and part of the kernels that must end before their launch returns."""
-_TELL = 10
-"""Number of them that must be longer than the shortest launch."""
-_NEVER = 1 << 62
 _NEW = ("aten::empty", "aten::empty_strided", "aten::resize_")
 """Operators that fill what they allocate under deterministic algorithms only."""
 _SHARE = 0.01
@@ -39,6 +32,11 @@ _SHARE = 0.01
 
 
 def _explains(context: Context) -> Bool:
+    """Launches that block, and reads of checks of gradients."""
+    return np.asarray(_checks_of_gradients(context) | context.syncs.of_blocking_launches)
+
+
+def _checks_of_gradients(context: Context) -> Bool:
     """Reads of `isnan(gradient).any()` straight inside an autograd node, in most nodes."""
     syncs, analysis = context.syncs, context.analysis
     read = syncs.outermost("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
@@ -91,7 +89,8 @@ def _filled_memory(context: Context) -> Iterator[Occurrence]:
 
 
 def _anomaly(context: Context) -> Iterator[Occurrence]:
-    found = np.flatnonzero(context.explained_by(RULE) & context.syncs.counted)
+    mine = context.explained_by(RULE) & ~context.syncs.of_blocking_launches
+    found = np.flatnonzero(mine & context.syncs.counted)
     if not len(found):
         return
     held = context.steps.us_per_step((context.syncs.end - context.syncs.start)[found].sum())
@@ -164,29 +163,26 @@ def _nodes_around(context: Context, first: Bool, second: Bool) -> Bool:
 
 
 def _blocking_launches(context: Context) -> Iterator[Occurrence]:
-    """Yield an occurrence where calls that launch last as long as what they launch.
-
-    A kernel shorter than any call may end within its own without being waited for.
-    """
-    analysis, work = context.analysis, context.analysis.device_events
-    kernel = analysis.trace.events.kind[work.event] == EventCategory.KERNEL
-    rows = np.flatnonzero(kernel & context.device_events.counted & (work.launch >= 0))
-    called, returned = (
-        lookup(each, work.launch[rows]) for each in (context.call_tree.start, context.call_tree.end)
-    )
-    blocked = (called <= work.start[rows]) & (work.end[rows] <= returned)
-    shortest = (returned - called).min(initial=_NEVER)
-    tells = work.end[rows] - work.start[rows] > shortest
-    if len(rows) < _KERNELS or blocked.mean() < _LAUNCHES or tells.sum() < _TELL:
+    """Yield an occurrence where launches wait for what they launch."""
+    syncs = context.syncs
+    found = np.flatnonzero(syncs.of_blocking_launches & syncs.counted)
+    if not len(found):
         return
+    analysis, work = context.analysis, context.analysis.device_events
+    kernels = context.device_events.counted & (work.launch >= 0)
+    kernels &= analysis.trace.events.kind[work.event] == EventCategory.KERNEL
+    blocked = kernels & isin(work.launch, syncs.row[found])
+    held = context.steps.us_per_step((syncs.end - syncs.start)[found].sum())
+    gaps = context.gaps.of_syncs(found)
     yield Occurrence(
         place="CUDA_LAUNCH_BLOCKING",
-        evidence=f"{int(blocked.sum())} of {len(rows)} kernels had ended before the call that "
-        f"launched them returned, also those {int(tells.sum())} that are longer than the "
-        f"shortest such call ({format_us(shortest / 1000)})",
-        gaps=context.gaps.of(Cause.LAUNCH),
-        claims_gain=False,
-        examples=work.start[rows[blocked]],
+        evidence=f"{blocked.sum():,} of {kernels.sum():,} kernels had ended before the call that "
+        f"launched them returned; the host was in {format_count(len(found), 'such call')} for "
+        f"{context.us_text(held)}",
+        syncs=found,
+        gaps=gaps,
+        examples=syncs.start[found],
+        latent=latent_phrase(context, found, gaps),
     )
 
 
@@ -196,9 +192,10 @@ RULE = Rule(
     title="A debugging mode is on",
     description="Anomaly detection: in most autograd nodes with outputs aten::isnan, "
     "aten::_is_any_true and aten::item, which syncs where a device is used. CUDA_LAUNCH_BLOCKING: "
-    "98% of at least 50 kernels run within the call that launches them, at least 10 of them longer "
-    "than the shortest such call. Fills of new memory: aten::fill_ straight inside aten::empty, "
-    "aten::empty_strided or aten::resize_, in 1% of a step or of device work.",
+    "98% of the trace's kernels, at least 50, run within the calls that launch them, at least 10 "
+    "of them longer than the shortest such call; each of these calls is a sync. Fills of new "
+    "memory: aten::fill_ straight inside aten::empty, aten::empty_strided or aten::resize_, in 1% "
+    "of a step or of device work.",
     fix="Turn it off outside of debugging: torch.autograd.set_detect_anomaly(False), and no "
     "CUDA_LAUNCH_BLOCKING in the environment.",
     reference="PyTorch Performance Tuning Guide: disable debugging APIs",

@@ -95,7 +95,8 @@ def _occurrence(
 
 def _loops(context: Context) -> Iterator[_Loop]:
     """Loops of the operators under one row, or under none, of a step and thread."""
-    tree, syncs = context.call_tree, np.flatnonzero(context.syncs.counted)
+    tree, counted = context.call_tree, context.syncs.counted
+    syncs = np.flatnonzero(counted & ~context.syncs.of_blocking_launches)
     if len(syncs) < _REPEATS:
         return
     waiting = context.rows.outermost_operator_of(context.syncs.row[syncs])

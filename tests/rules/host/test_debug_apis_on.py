@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rules.cpu import findings as on_cpu
 from rules.cpu import node, operator, step
-from rules.drawn import causes, findings
+from rules.drawn import causes, findings, report
 
 from tb_hookview.analysis.host.rows import EVALUATE
 
@@ -74,14 +74,15 @@ def test_each_gradient_is_tested_on_a_cpu(tmp_path: Path, test: str) -> None:
     assert all(finding.count == len(finding.examples) for finding in found)
 
 
-def launches(*calls: tuple[str, str]) -> str:
-    """Fifty launches, of each kind in turn, with their kernels; as long as drawn, from the right.
+def launches(*calls: tuple[str, str], count: int = 50) -> str:
+    """Launches, of each kind in turn, with their kernels; as long as drawn, from the right.
 
     Args:
         calls: of each kind the call and its kernel, `#` for the correlation id.
+        count: how many.
     """
     host = device = ""
-    for number in range(50):
+    for number in range(count):
         call, kernel = (each.replace("#", f"{number:03}") for each in calls[number % len(calls)])
         width = max(len(call), len(kernel)) + 1
         host, device = host + call.ljust(width), device + kernel.ljust(width)
@@ -102,9 +103,54 @@ def test_launches_that_return_when_their_kernel_is_done(tmp_path: Path) -> None:
     (finding,) = found["debug-apis-on"]
     assert finding.where == "CUDA_LAUNCH_BLOCKING"
     assert "50 of 50" in finding.evidence
-    assert "those 25 that are longer than the shortest such call (22.0 us)" in finding.evidence
-    assert finding.gain_bound_us_per_step is None
-    assert finding.cost_us_per_step
+    assert "the host was in 50 such calls for 1.55 ms" in finding.evidence
+    assert finding.count == 50
+    assert finding.cost_us_per_step == 4 * 49  # from the end of each kernel to the next launch
+
+
+def test_without_the_waits_the_device_goes_on(tmp_path: Path) -> None:
+    """Each kernel begins 8 us after its launch; without the waits it follows the one before."""
+    picture = launches(SHORT, LONG)
+    assert set(causes(tmp_path, picture)) == {"debug-apis-on"}
+    made = report(tmp_path, picture)
+    kernels = sum(made.totals.device_busy_us.values())
+    assert made.totals.sync_transfer_us == kernels
+    assert made.verdict.sentence.endswith("unset CUDA_LAUNCH_BLOCKING.")
+    assert made.verdict.device_us == kernels
+    assert made.verdict.host_us == made.verdict.step_us - kernels
+    (finding,) = [each for each in made.findings if each.rule == "debug-apis-on"]
+    assert finding.gain_us_per_step == pytest.approx(made.verdict.step_us - kernels, abs=20)
+
+
+def test_the_code_of_the_last_kernel_is_loaded(tmp_path: Path) -> None:
+    """For 2 ms of its launch; without the waits the host comes to it 1,050 us earlier.
+
+    Each launch takes as long as it did besides its kernel, 11 us with the pause after it.
+    """
+    lines = launches(SHORT, LONG).splitlines()
+    loads = f"[launch corr=200{' ' * 2400}]"
+    lines[1], lines[2] = (f"{line[:-1]}{' ' * len(loads)}]" for line in lines[1:3])
+    lines[3] += loads
+    lines[4] += f"{' ' * 2000}[conv corr=200{' ' * 350}]"
+    made = report(tmp_path, "\n".join(lines))
+    assert made.steps[0].idle
+    assert made.steps[0].idle.kernel_loading == 2000
+    assert made.totals.sync_transfer_us == 1050 + 365
+    (finding,) = [each for each in made.findings if each.rule == "debug-apis-on"]
+    assert finding.gain_us_per_step == pytest.approx(1050, abs=60)
+
+
+def test_they_are_no_loop_of_syncs(tmp_path: Path) -> None:
+    """Each launch is in an operator of its own, and the two of an iteration differ."""
+    lines = launches(SHORT, LONG, count=80).splitlines()
+    inside = lines[3].removeprefix("main calls")
+    for number in range(80):
+        name = "aten::add" if number % 2 else "aten::mul"
+        inside = inside.replace(f"launch corr={number:03}", name.ljust(15))
+    lines[2] = "main ops  " + inside
+    found = findings(tmp_path, "\n".join(lines))
+    assert len(found["debug-apis-on"]) == 1
+    assert "sync-loop" not in found
 
 
 def test_launches_that_return_at_once(tmp_path: Path) -> None:
