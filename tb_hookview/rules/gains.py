@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from tb_hookview import schema
+from tb_hookview.arrays.joins import setdiff, unique
 from tb_hookview.formats import format_step, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.cost_accounting import Found, severity
@@ -29,6 +30,10 @@ _LOADING, _SLOWDOWN = "kernel loading", "the slowdown of recording"
 _PAUSES = (
     "Unexplained delays of {} decide the {}, as where another process uses the device: the "
     "saving is {} with them, {} without."
+)
+_INSTEAD = (
+    "By itself it saves {}, as the sync after it ({}) then waits for the same work: the saving is "
+    "without that, too."
 )
 _SEVERITIES = ("info", "low", "medium", "high")
 _WITHOUT_WORK = "a replay without any of its device work saves {}"
@@ -184,10 +189,27 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
         caveats=[
             *finding.caveats,
             *([_FIRST.format(after)] if after else []),
+            *_waiting_instead(found, change, gain, alone, context),
             *pauses,
             *_differing(gain, later, schema.SMALL * step, alone.simulator),
         ],
     )
+
+
+def _waiting_instead(
+    found: Found, change: Change, gain: float, alone: Alone, context: Context
+) -> Iterator[str]:
+    """Yield a caveat where the syncs right after those of a finding would wait in their place."""
+    from tb_hookview.rules.engine.removal import own_syncs
+
+    own = own_syncs(context.analysis, found)
+    if len(change.syncs) == len(own):
+        return
+    by_itself = alone.simulator.gain(msgspec.structs.replace(change, syncs=own)) / 1000
+    if _are_apart(gain, by_itself):
+        rules = context.explained[setdiff(change.syncs, own)]
+        names = " and ".join(context.rules[each].id for each in unique(rules).tolist())
+        yield _INSTEAD.format(format_us(by_itself), names)
 
 
 def _later(simulator: Simulator, change: Change) -> float | None:

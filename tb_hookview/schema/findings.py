@@ -91,11 +91,12 @@ class Finding(Struct, frozen=True, kw_only=True):
     (where none saves 0.5% of the step only after those that cost as much; compilation that takes
     most of a trace without steps before them). Null for these."""
     gain_us_per_step: Us | None
-    """How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies
-    and allocations take no time, nor does what the host did while it made the device idle, and
-    avoidable device events are gone or shorter. Gains of several findings do not add up; a replay
-    without all of them (`whatif`) says what they gain together. Null where there is no replay;
-    `gain_unknown` then says why."""
+    """How much shorter a step is in a replay without the cause: syncs do not wait, nor do those
+    right after them that would wait for the same work instead (a caveat says what they save alone);
+    loaders, copies and allocations take no time, nor does what the host did while it made the
+    device idle, and avoidable device events are gone or shorter. Gains of several findings do not
+    add up; a replay without all of them (`whatif`) says what they gain together. Null where there
+    is no replay; `gain_unknown` then says why."""
     unrecorded_gain_us_per_step: Us | None = None
     """The same in later steps, that are not recorded: in replays without what recording cost the
     host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel

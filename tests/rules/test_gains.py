@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import grid
+import numpy as np
 import pytest
 from rules.diagnosed import diagnosed
 from shared_traces import shared_trace
@@ -16,9 +18,11 @@ from tb_hookview.formats import format_us
 from tb_hookview.isolation import Failures
 from tb_hookview.loading import analyze, load
 from tb_hookview.report.summary.tables import saving
+from tb_hookview.report.whatif import WhatIfs
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import Finding
 from tb_hookview.simulation.alone import Alone
+from tb_hookview.simulation.changes import Change
 from tb_hookview.simulation.simulator import Simulator
 
 SYNC = """
@@ -281,3 +285,47 @@ def test_what_happens_once_comes_after_what_recurs_though_it_gains_nothing() -> 
     ]
     assert [each.gain_us_per_step for each in found[1:6]] == [60, 0, 0, None, None]
     assert {each.severity for each in found[6:]} == {"info"}
+
+
+IN_A_ROW = """
+    main notes [ProfilerStep#1{0}                                                                            ]
+    main ops   [aten::mm     ]                    {0}  [aten::item       ]                     [aten::mul    ]
+    main calls [launch corr=1][waitall           ]{0}  [copy corr=2      ]                     [launch corr=3]
+    gpu kernel     [k corr=1                    ] {0}                                               [k corr=3]
+    gpu copy                                      {0}       [D2P corr=2]
+"""
+LAUNCHED = """
+    main calls                                       [launch corr=4]
+    gpu kernel                                          [k corr=4]
+"""
+"""In a gap of 16."""
+
+
+def row_of_syncs(folder: Path, gap: int, more: str = "") -> tuple[Finding, Finding]:
+    """Findings of the two syncs of `IN_A_ROW`, with a gap between them."""
+    found = ranked(folder, drawn.events(IN_A_ROW.format(" " * gap) + more))
+    by_rule = {each.rule: each for each in found}
+    return by_rule["sync-explicit"], by_rule["sync-scalar-item"]
+
+
+def test_the_sync_right_after_would_wait_instead(tmp_path: Path) -> None:
+    """The host waits for 1,900 us; without both syncs the copy runs when the kernel is done."""
+    first, then = row_of_syncs(tmp_path, 0)
+    (said,) = [each for each in first.caveats if "waits for the same work" in each]
+    alone = re.match(r"By itself it saves (.+), as the sync after it \(sync-scalar-item\)", said)
+    assert alone
+    assert first.gain_us_per_step == 3600
+    assert then.gain_us_per_step == 1900
+    simulator = Simulator(select(load(tmp_path / "t.json"), None))
+    assert format_us(simulator.gain(Change(syncs=np.array([0]))) / 1000) == alone[1]
+    assert simulator.gain(Change(syncs=np.array([0, 1]))) / 1000 == first.gain_us_per_step
+    answer = WhatIfs(simulator.selection).answer([first.id], modules=False)
+    assert (answer.replayed_us or 0) - (answer.predicted_us or 0) == first.gain_us_per_step
+
+
+@pytest.mark.parametrize(("gap", "more"), [(24, ""), (16, LAUNCHED)])
+def test_a_sync_that_comes_late_or_after_a_launch_waits_for_itself(
+    tmp_path: Path, gap: int, more: str
+) -> None:
+    first, _ = row_of_syncs(tmp_path, gap, more)
+    assert not any("waits for the same work" in each for each in first.caveats)

@@ -487,7 +487,7 @@ export const Finding = {
   },
   gain_us_per_step: {
     unit: "us",
-    text: "How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why.",
+    text: "How much shorter a step is in a replay without the cause: syncs do not wait, nor do those right after them that would wait for the same work instead (a caveat says what they save alone); loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why.",
   },
   unrecorded_gain_us_per_step: {
     unit: "us",
