@@ -37,6 +37,7 @@ _FAR = 0.2
 _NEARLY_ALL = 0.8
 """Part of the idle time from which on one cause is what to begin with."""
 _MERGED = "Unknown: several processes mark steps in this file. Write one file per process."
+_NOT_IN_A_ROW = "Unknown: other steps lie between the chosen ones. Choose steps in a row."
 _NO_STEPS = "Unknown: no complete step with launches was recorded."
 _NO_LAUNCHES = "Unknown: too few device events have their launches in the trace for a replay."
 FAILED = "Unknown: the replay failed on this trace."
@@ -190,6 +191,8 @@ def _refusal(simulator: Simulator) -> str:
         return schema.NOT_TORCHS
     if simulator.window.processes > 1:
         return _MERGED
+    if not simulator.window.in_a_row:
+        return _NOT_IN_A_ROW
     return _NO_LAUNCHES if simulator.window.steps else _NO_STEPS
 
 

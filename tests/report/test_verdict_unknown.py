@@ -220,3 +220,25 @@ def test_most_launches_without_events_are_no_basis_of_a_what_if(
     analysis = load(grid.write(tmp_path / "t.json", drawn.events(picture)))
     answer = WhatIfs(Selection(analysis, None)).answer(scale={"kernels": 0.5})
     assert ("% of the launches have no device events" in (answer.refused or "")) == refused
+
+
+STEPS = """
+    main notes [s0                   ][s1                   ][s2                   ][ProfilerStep#3       ]
+    main calls  [launch corr=1]        [launch corr=2]        [launch corr=3]        [launch corr=4]
+    gpu  kernel           [k corr=1]             [k corr=2]             [k corr=3]             [k corr=4]
+    """
+
+
+def test_steps_that_are_not_in_a_row_are_not_replayed(tmp_path: Path) -> None:
+    loaded = load(grid.write(tmp_path / "t.json", drawn.events(STEPS)))
+    apart = build_report(loaded, ["ProfilerStep#1", "ProfilerStep#3"]).verdict
+    assert apart.sentence.startswith("Unknown: other steps lie between the chosen ones.")
+    assert build_report(loaded, ["ProfilerStep#2", "ProfilerStep#3"]).verdict.bound == "host"
+
+
+def test_a_step_that_launched_nothing_is_replayed_with_those_around_it(tmp_path: Path) -> None:
+    picture = STEPS.replace("[launch corr=3]", " " * 15).replace("[k corr=3]", " " * 10)
+    loaded = load(grid.write(tmp_path / "t.json", drawn.events(picture)))
+    found = build_report(loaded)
+    assert [step.counts for step in found.steps] == [False, True, False, True]
+    assert found.verdict.step_us == pytest.approx(2300, rel=0.01)
