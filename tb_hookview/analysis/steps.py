@@ -86,10 +86,14 @@ class Steps(Struct, frozen=True):
         return self.mark if self.marked and not self.each else self.window
 
     @property
+    def launched(self) -> Bool:
+        """Whether the host launched in each step."""
+        return self.counted | isin(np.arange(len(self.name)), (self.warm_up, *self.lost))
+
+    @property
     def worked(self) -> Intervals:
         """Windows of the steps in which the host launched; of all steps where it did in none."""
-        launched = self.counted | isin(np.arange(len(self.name)), (self.warm_up, *self.lost))
-        return self.window[launched] if launched.any() else self.window
+        return self.window[self.launched] if self.launched.any() else self.window
 
     def at(self, time: Nanoseconds) -> StepIndex:
         """Step in which each moment lies, -1 outside all."""

@@ -260,7 +260,8 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     unexplained_us: Us | None
     """Unexplained delays on the critical path of the replay with nothing changed."""
     launches_known: Share | None
-    """Share of the device time whose launch is in the trace; null without a device event."""
+    """Share of the device time whose launch is in the trace; null without a device event. What was
+    launched before the steps does not count: the replay has it as it was."""
     critical_path: PathTime | None
     """What the time of the predicted step consists of."""
     replayed_path: PathTime | None

@@ -2006,7 +2006,7 @@ export const WhatIf = {
   },
   launches_known: {
     unit: "fraction",
-    text: "Share of the device time whose launch is in the trace; null without a device event.",
+    text: "Share of the device time whose launch is in the trace; null without a device event. What was launched before the steps does not count: the replay has it as it was.",
   },
   critical_path: { text: "What the time of the predicted step consists of." },
   replayed_path: { text: "The same for the replay with nothing changed." },

@@ -2432,7 +2432,7 @@ export interface WhatIf {
   high_us: number | null;
   /** Unexplained delays on the critical path of the replay with nothing changed. */
   unexplained_us: number | null;
-  /** Share of the device time whose launch is in the trace; null without a device event. */
+  /** Share of the device time whose launch is in the trace; null without a device event. What was launched before the steps does not count: the replay has it as it was. */
   launches_known: number | null;
   /** What the time of the predicted step consists of. */
   critical_path: PathTime | null;
