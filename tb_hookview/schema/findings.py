@@ -311,7 +311,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
     step_us: Us | None
     """A step as recorded, by the slower of host and device, as `step_us` of a what-if."""
     host_us: Us | None
-    """A step with the host's own work alone: Python, operators, launches; syncs return at once."""
+    """A step with the host's own work alone: Python, operators, launches; syncs return at once.
+    Where no step is marked, what it did before its first row in the trace is not known, and none
+    of it."""
     device_us: Us | None
     """A step with the work of the devices alone but collectives; null without device events."""
     communication_us: Us | None

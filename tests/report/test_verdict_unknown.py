@@ -220,6 +220,19 @@ def test_a_step_that_runs_earlier_work_tells_no_bottleneck(earlier: bool, tmp_pa
     assert (found.sentence in text) == earlier
 
 
+def test_what_the_host_did_before_its_first_row_is_no_work_of_it(tmp_path: Path) -> None:
+    """The device ran what was queued; where a step is marked the host was in it."""
+    picture = """
+        main ops                              [aten::mm                         ]
+        main calls                            [launch corr=9]
+        gpu  kernel [k corr=1   ]               [k corr=9                         ]
+        """
+    found = report(tmp_path, picture).verdict
+    assert (found.step_us, found.host_us) == (6300, 3500)
+    marked = f"{picture}main notes  [ProfilerStep#1{' ' * 47}]\n"
+    assert report(tmp_path, marked).verdict.host_us == 6300
+
+
 def test_neither_does_one_with_as_much_work_of_its_own(tmp_path: Path) -> None:
     """Without the earlier work host and device are even."""
     longer = BEFORE.replace("[k corr=9]", f"[k corr=9{' ' * 37}]")

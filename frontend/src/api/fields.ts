@@ -1874,7 +1874,7 @@ export const Verdict = {
   },
   host_us: {
     unit: "us",
-    text: "A step with the host's own work alone: Python, operators, launches; syncs return at once.",
+    text: "A step with the host's own work alone: Python, operators, launches; syncs return at once. Where no step is marked, what it did before its first row in the trace is not known, and none of it.",
   },
   device_us: {
     unit: "us",

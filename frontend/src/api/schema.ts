@@ -2317,7 +2317,7 @@ export interface Verdict {
   sentence: string;
   /** A step as recorded, by the slower of host and device, as `step_us` of a what-if. */
   step_us: number | null;
-  /** A step with the host's own work alone: Python, operators, launches; syncs return at once. */
+  /** A step with the host's own work alone: Python, operators, launches; syncs return at once. Where no step is marked, what it did before its first row in the trace is not known, and none of it. */
   host_us: number | null;
   /** A step with the work of the devices alone but collectives; null without device events. */
   device_us: number | null;
