@@ -212,12 +212,26 @@ def _without_events(alone: Alone) -> str:
     if alone.bound in ("device", "communication"):
         return ""
     lost = alone.simulator.lost_launches
-    if lost.share < _APART:
+    much = lost.share >= _APART
+    if not much and not _may_decide(alone, lost.time):
         return ""
     what = "the recording ended before the device ran"
     if not lost.at_end:
         what = "the profiler lost the device events of"
-    return f"{what} {lost.share:.0%} of the launches"
+    part = (
+        f"{lost.share:.0%} of the launches"
+        if much
+        else f"work of about {format_us(lost.time / 1000)}"
+    )
+    return f"{what} {part}"
+
+
+def _may_decide(alone: Alone, lost: float) -> bool:
+    """Whether another bottleneck may decide with device time that was lost, nanoseconds."""
+    each = lost / len(alone.simulator.window.steps)
+    margin = alone.margin if alone.bound == "even" else -alone.margin
+    longer = alone.device_side + each > alone.host_side + margin
+    return alone.bound != "unknown" and each > alone.margin and longer
 
 
 def _lacks_the_end(alone: Alone) -> bool:

@@ -304,15 +304,18 @@ class Verdict(Struct, frozen=True, kw_only=True):
     apart than `margin_us`, and most of the critical path is not of the shorter side, the longer
     side decides, and of its two resources that without which the step is shortest (the longer one,
     where the other side is longer than each); data loading or communication where both save about
-    as much, as these can overlap. `unknown` where the replay is refused, the trace has no device
-    events (unless the recorder or operators that exist for the CPU alone say that the model runs
-    there), or unexplained delays are longer than each side."""
+    as much, as these can overlap. Elsewhere it is `even`, also where the sides are up to a fifth
+    apart ("nearly") or further, as neither decides alone. `unknown` where the replay is refused,
+    the trace has no device events (unless the recorder or operators that exist for the CPU alone
+    say that the model runs there), or unexplained delays are longer than each side."""
     sentence: str
     """The same in at most 25 words."""
     step_us: Us | None
     """A step as recorded, by the slower of host and device, as `step_us` of a what-if."""
     host_us: Us | None
-    """A step with the host's own work alone: Python, operators, launches; syncs return at once."""
+    """A step with the host's own work alone: Python, operators, launches; syncs return at once.
+    Where no step is marked, what it did before its first row in the trace is not known, and none
+    of it."""
     device_us: Us | None
     """A step with the work of the devices alone but collectives; null without device events."""
     communication_us: Us | None

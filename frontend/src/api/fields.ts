@@ -1865,7 +1865,7 @@ export const Unplaced = {
 
 export const Verdict = {
   bound: {
-    text: "The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest (the longer one, where the other side is longer than each); data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side.",
+    text: 'The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest (the longer one, where the other side is longer than each); data loading or communication where both save about as much, as these can overlap. Elsewhere it is `even`, also where the sides are up to a fifth apart ("nearly") or further, as neither decides alone. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side.',
   },
   sentence: { text: "The same in at most 25 words." },
   step_us: {
@@ -1874,7 +1874,7 @@ export const Verdict = {
   },
   host_us: {
     unit: "us",
-    text: "A step with the host's own work alone: Python, operators, launches; syncs return at once.",
+    text: "A step with the host's own work alone: Python, operators, launches; syncs return at once. Where no step is marked, what it did before its first row in the trace is not known, and none of it.",
   },
   device_us: {
     unit: "us",

@@ -2311,13 +2311,13 @@ export interface UnreadableRank {
 
 /** What decides the length of a step: replays in which one resource alone takes time. A trace that marks no steps is one step. All figures are null where the replay is refused. */
 export interface Verdict {
-  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest (the longer one, where the other side is longer than each); data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side. */
+  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest (the longer one, where the other side is longer than each); data loading or communication where both save about as much, as these can overlap. Elsewhere it is `even`, also where the sides are up to a fifth apart ("nearly") or further, as neither decides alone. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side. */
   bound: "communication" | "data" | "device" | "even" | "host" | "unknown";
   /** The same in at most 25 words. */
   sentence: string;
   /** A step as recorded, by the slower of host and device, as `step_us` of a what-if. */
   step_us: number | null;
-  /** A step with the host's own work alone: Python, operators, launches; syncs return at once. */
+  /** A step with the host's own work alone: Python, operators, launches; syncs return at once. Where no step is marked, what it did before its first row in the trace is not known, and none of it. */
   host_us: number | null;
   /** A step with the work of the devices alone but collectives; null without device events. */
   device_us: number | null;
