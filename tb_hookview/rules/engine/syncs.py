@@ -24,6 +24,10 @@ from tb_hookview.trace import EventCategory
 
 _TO_DEVICE = re.compile(r"HtoD|HostToDevice|Host -> Device", re.IGNORECASE)
 _TO_HOST = re.compile(r"DtoH|DeviceToHost|Device -> Host", re.IGNORECASE)
+VALUES = ("aten::item", "aten::_local_scalar_dense")
+"""Operators that bring one value to Python."""
+READS = ("aten::is_nonzero", *VALUES)
+"""These, and what Python asks of a tensor as a condition."""
 
 
 class Direction(IntEnum):
@@ -166,7 +170,7 @@ class SyncContext(Struct, frozen=True, dict=True):
     @cached_property
     def reads_value(self) -> Bool:
         """Syncs that bring one value to Python: `item()`, `float(t)`, `if t:`."""
-        return self.inside("aten::item", "aten::_local_scalar_dense")
+        return self.inside(*VALUES)
 
     @cached_property
     def prints(self) -> Bool:

@@ -22,7 +22,6 @@ from tb_hookview.arrays.joins import (
     setdiff,
     union,
     unique,
-    unique_inverse,
 )
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
@@ -38,7 +37,8 @@ from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.engine.by_place import OPERATOR, latent_phrase, places_of, under
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence
-from tb_hookview.rules.engine.syncs import Direction
+from tb_hookview.rules.engine.syncs import VALUES, Direction
+from tb_hookview.rules.evidence.element_loops import iterated
 from tb_hookview.rules.evidence.host import Inputs, inputs_of
 from tb_hookview.schema.findings import Confidence
 from tb_hookview.trace import EventCategory
@@ -273,7 +273,6 @@ def repeated(context: Context) -> Bool:
 # Values that syncs bring to the host: what they are read for.
 
 
-_READS = ("aten::item", "aten::_local_scalar_dense")
 _MOVES = ("aten::to", "aten::_to_copy", "aten::detach", "aten::lift_fresh", "aten::clone")
 _INTEGERS = ("long", "long int", "int", "short", "short int", "unsigned char", "signed char")
 _SIZES = re.compile(
@@ -284,7 +283,7 @@ _COUNTS = ("aten::sum", "aten::count_nonzero")
 _TESTS = re.compile(r"aten::(eq|ne|lt|le|gt|ge|logical_\w+|bitwise_\w+|isclose)_?")
 _EXCHANGES = re.compile(r"(?i)all_?to_?all")
 _HANDED_OVER = (
-    *(*_READS, *_MOVES, "aten::resolve_conj", "aten::resolve_neg", "aten::view", "aten::sum"),
+    *(*VALUES, *_MOVES, "aten::resolve_conj", "aten::resolve_neg", "aten::view", "aten::sum"),
     *("aten::unbind", "aten::select", "aten::empty", "aten::new_empty", "aten::empty_like"),
 )
 """Between a copy of split sizes and the exchange by them: other such copies, its result."""
@@ -329,8 +328,8 @@ SIZES = (
 def purposes(context: Context) -> Int:
     """`Purpose` of each sync that reads a value, shape (s,)."""
     syncs = context.syncs
-    read = syncs.outermost(*_READS)
-    before = syncs.before(read, *_READS, *_MOVES)
+    read = syncs.outermost(*VALUES)
+    before = syncs.before(read, *VALUES, *_MOVES)
     _, integer, flag = _types(context)
     counted = syncs.named(before, *_COUNTS)
     found = np.full(len(syncs), Purpose.METRIC, np.int64)
@@ -340,7 +339,7 @@ def purposes(context: Context) -> Int:
     found[(integer & sized) | in_exchange(context)] = Purpose.SIZE
     found[_in_library(context)] = Purpose.SIZE
     found[flag] = Purpose.FLAG
-    found[_of_elements(context, before)] = Purpose.ELEMENT
+    found[iterated(context, before)] = Purpose.ELEMENT
     found[syncs.prints] = Purpose.PRINT
     return found
 
@@ -383,18 +382,6 @@ def _summed_for_size(context: Context, read: TreeRow, before: TreeRow) -> Bool:
     made = syncs.first_after(read, context.rows.named(*_CREATED))
     soon = lookup(call_tree.start, made) - lookup(call_tree.end, read) <= _AT_ONCE_NS
     return np.asarray((made >= 0) & integers & ~tests & soon)
-
-
-def _of_elements(context: Context, before: TreeRow) -> Bool:
-    """Reads (of syncs) that follow one another directly after a tensor is unbound, shape (s,).
-
-    Args:
-        context: the trace.
-        before: the operator before each read, -1 for none.
-    """
-    unbound = np.where(context.syncs.named(before, "aten::unbind"), before, -1)
-    _, place = unique_inverse(unbound)
-    return np.asarray((unbound >= 0) & (np.bincount(place)[place] > 1))
 
 
 def _in_library(context: Context) -> Bool:

@@ -14,6 +14,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import latent_phrase
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.syncs import READS
 from tb_hookview.trace import EventCategory
 
 _CHECKS = ("aten::_is_any_true", "aten::any")
@@ -41,7 +42,7 @@ _SHARE = 0.01
 def _explains(context: Context) -> Bool:
     """Reads of `isnan(gradient).any()` straight inside an autograd node, in most nodes."""
     syncs, analysis = context.syncs, context.analysis
-    read = syncs.outermost("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
+    read = syncs.outermost(*READS)
     check = syncs.before(read)
     checked = syncs.named(check, *_CHECKS)
     test = syncs.before(np.where(checked, check, -1))

@@ -15,6 +15,7 @@ from tb_hookview.arrays.types import Int, TimeSet, TreeRow
 from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
+from tb_hookview.rules.engine.syncs import READS
 from tb_hookview.rules.evidence.host import computing, units, units_of_python_nodes
 from tb_hookview.schema import Phase, module_label
 
@@ -29,7 +30,6 @@ _SMALL_NS = 50_000
 _FAR = 10
 """A turn of that many medians is none: something else came in between."""
 _SHARE = 0.03
-_READS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
 _READ = (
     "Read all values at once, with one tolist(), in place of item() for each. Compute on the whole "
     "tensor: comparisons, masks, sums and torch.where take the place of loops over elements."
@@ -100,7 +100,7 @@ def _occurrence(
 
 
 def _remedy(group: list[_Loop]) -> str:
-    if group[0].name in _READS:
+    if group[0].name in READS:
         return _READ
     if group[0].name == "aten::set_" or (group[0].name in _COPYING and group[0].module < 0):
         return _COPY
@@ -169,7 +169,7 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
     updates &= repeated.isdisjoint(context.rows.name_indices(_ELEMENT))
     named = _read(context, [rows for _, rows in found], lead)
     name = _name(context, int(named[0]))
-    if name in _READS:
+    if name in READS:
         time = _with_unbind(context, operators, time, thread)
     of_span = np.searchsorted(time[:, 0], tree.start[named], side="right")
     return _Loop(
@@ -213,7 +213,7 @@ def _is_small(context: Context, operators: TreeRow, turn: tuple[TimeSet, TreeRow
 
 def _read(context: Context, repeated: list[TreeRow], lead: TreeRow) -> TreeRow:
     """What names a loop: the read of a value, where it has one."""
-    reads = set(context.rows.name_indices(*_READS))
+    reads = set(context.rows.name_indices(*READS))
     return next((r for r in repeated if int(context.host.string[r[0]]) in reads), lead)
 
 
