@@ -33,7 +33,7 @@ from tb_hookview.arrays.types import (
     to_us,
 )
 from tb_hookview.report.tables.compiled import compiled_lumps
-from tb_hookview.schema import KINDS, Phase
+from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
 
 SHOWN = 3
@@ -368,17 +368,12 @@ def _kernel_loading(selection: Selection) -> list[float | None]:
     """Time of each module and those below in which kernels were loaded."""
     analysis = selection.analysis
     loads, size = analysis.kernel_loads, len(analysis.modules)
-    if not (_calls_known(analysis) and (analysis.device_events.launch >= 0).any()):
+    if not (analysis.phases.rows_known and (analysis.device_events.launch >= 0).any()):
         return [None] * size
     module = analysis.attribution.row_module[loads.row]
     mine = selection.rows[loads.row] & (module >= 0) & ~loads.by_profiler
     own = _sum(module, loads.duration, mine, size)
     return [to_us(time) for time in analysis.modules.rolled_up(own).tolist()]
-
-
-def _calls_known(analysis: Analysis) -> bool:
-    """Whether operators, annotations or calls of modules say what ran in a module."""
-    return bool(analysis.phases.known[Phase.DATA])
 
 
 def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
@@ -394,7 +389,7 @@ def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
         analysis.modules.rolled_up(column).tolist()
         for column in (np.bincount(module[wanted], minlength=size), blocked, lost)
     ]
-    if not (analysis.syncs_known and _calls_known(analysis)):
+    if not (analysis.syncs_known and analysis.phases.rows_known):
         return [schema.ModuleSync(None, None, None)] * size
     return [
         schema.ModuleSync(count, to_us(blocked), None if idle is None else to_us(lost))
