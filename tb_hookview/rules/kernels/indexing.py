@@ -188,9 +188,9 @@ _LEADS = ("aten::select", "aten::slice", "aten::unbind")
 _GATHERED = ("aten::stack", "aten::cat")
 _REPEATS = 10
 _FACTOR = np.uint64(6364136223846793005)
-"""Odd, so that no weight of a place in a turn becomes 0."""
+"""Odd, so that no weight of a place in an iteration becomes 0."""
 _SOON = 3
-"""Operators after the last turn, one of which gathers the results."""
+"""Operators after the last iteration, one of which gathers the results."""
 
 
 class _Siblings(NamedTuple):
@@ -204,7 +204,7 @@ class _Siblings(NamedTuple):
 
 class _Loop(NamedTuple):
     first: int
-    """Rows of its first operator and of the one after its last turn."""
+    """Rows of its first operator and of the one after its last iteration."""
     end: int
     repeats: int
 
@@ -254,12 +254,12 @@ def _loops(context: Context) -> Iterator[_Loop]:
     first = np.flatnonzero(begins)
     if len(first) < _REPEATS:
         return
-    turn, around = _turns(siblings, first), siblings.around[first]
-    alike = (turn[1:] == turn[:-1]) & (around[1:] == around[:-1])
+    sequence, around = _sequences(siblings, first), siblings.around[first]
+    alike = (sequence[1:] == sequence[:-1]) & (around[1:] == around[:-1])
     like = np.concatenate([[False], alike, [False]])
     edges = np.flatnonzero(like[1:] != like[:-1])
     for start, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        # What follows the loop belongs to its last turn, which therefore differs from the others.
+        # What follows the loop belongs to its last iteration, which therefore differs.
         if last - start + 2 < _REPEATS or last + 1 == len(first):
             continue
         names, ending = _names(siblings, first, last), _names(siblings, first, last + 1)
@@ -280,8 +280,8 @@ def _siblings(context: Context) -> _Siblings:
     return _Siblings(row[order], around[order], host.string[row[order]])
 
 
-def _turns(siblings: _Siblings, first: Int) -> Int:
-    """A number for each turn: equal for turns of the same names."""
+def _sequences(siblings: _Siblings, first: Int) -> Int:
+    """A number for each iteration: equal for iterations of the same names."""
     size = np.diff(np.append(first, len(siblings.row)))
     within = np.arange(first[0], len(siblings.row)) - np.repeat(first, size)
     inside = siblings.around[first[0] :] == np.repeat(siblings.around[first], size)
@@ -290,10 +290,10 @@ def _turns(siblings: _Siblings, first: Int) -> Int:
     return np.asarray(np.add.reduceat(value, first - first[0]).view(np.int64))
 
 
-def _names(siblings: _Siblings, first: Int, turn: int) -> list[int]:
-    """Names of one turn."""
-    begin = int(first[turn])
-    end = int(first[turn + 1]) if turn + 1 < len(first) else len(siblings.row)
+def _names(siblings: _Siblings, first: Int, iteration: int) -> list[int]:
+    """Names of one iteration."""
+    begin = int(first[iteration])
+    end = int(first[iteration + 1]) if iteration + 1 < len(first) else len(siblings.row)
     inside = siblings.around[begin:end] == siblings.around[begin]
     return [int(name) for name in siblings.name[begin:end][inside]]
 
