@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tb_hookview import markers
 from tb_hookview.analysis.autograd.nodes import Nodes
+from tb_hookview.analysis.collectives.calls import PARAMETERS
 from tb_hookview.analysis.device.events import (
     DeviceEvents,
     calls_of,
@@ -69,7 +70,7 @@ LARGEST_SKEW_NS = 100_000
 """Difference of clocks that is tolerated, where events begin that soon after their launches; what
 contradicts them by more is wrong."""
 
-_WHOLE_DEVICE = re.compile(r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize")
+WHOLE_DEVICE = re.compile(r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize")
 _TO_HOST = re.compile(r"DtoH|DeviceToHost")
 _STREAM_SYNC = "Stream Sync"
 
@@ -137,7 +138,7 @@ def clock_jumps(trace: Trace, begin: int, end: int) -> tuple[Fault, ...]:
 def _late_for_device(host: HostRows, device_events: DeviceEvents) -> Nanoseconds:
     if len(unique(device_events.device)) != 1:
         return np.zeros(0, np.int64)
-    rows = host.named(_WHOLE_DEVICE.fullmatch)
+    rows = host.named(WHOLE_DEVICE.fullmatch)
     if len(left := _left_at_end(host, device_events)):
         # One that returned before the device ran these was for another device.
         rows = rows[host.call_tree.start[rows] < host.call_tree.start[left[0]]]
@@ -424,7 +425,6 @@ def _later_marks(host: HostRows) -> int:
 
 
 _WAITS_FOR_EVENT = ("Event Sync", "Stream Wait Event")
-_COLLECTIVE = "record_param_comms"
 
 
 def external_id_conflicts(host: HostRows) -> tuple[Fault, ...]:
@@ -483,9 +483,9 @@ def silent_collectives(host: HostRows) -> tuple[Fault, ...]:
     whole &= np.array([bool(text) for text in table.collective], bool)
     whole &= np.array([bool(text) for text in table.dtype], bool)
     texts = host.trace.strings.texts
-    if _COLLECTIVE not in texts:
+    if PARAMETERS not in texts:
         return ()
-    calls = int(np.count_nonzero(events.name == texts.index(_COLLECTIVE)))
+    calls = int(np.count_nonzero(events.name == texts.index(PARAMETERS)))
     return counted("silent-collective", calls - int(np.count_nonzero(whole)))
 
 

@@ -247,6 +247,11 @@ class HostRows(Struct, frozen=True, dict=True):
         return self.trace.events.kind[self.call_tree.event]
 
     @cached_property
+    def operators(self) -> Bool:
+        """Operators that are neither marks nor nodes."""
+        return np.asarray((self.kind == EventCategory.OPERATOR) & (self.role == Role.NONE))
+
+    @cached_property
     def naming(self) -> EventRow:
         """Events of operators and annotations whose names say what the host does, in any order.
 

@@ -24,7 +24,7 @@ from msgspec import Struct
 from tb_hookview.analysis.calls.division import CallTimes
 from tb_hookview.analysis.device.events import SLOW, DeviceEvents, LaunchTiming
 from tb_hookview.analysis.host.library_starts import starting_calls
-from tb_hookview.analysis.host.rows import Call, Role
+from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import first_of_each, isin, median, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
@@ -158,11 +158,11 @@ class Gaps(Struct, frozen=True):
         return total
 
 
-def mostly_in(gaps: Gaps, cause: Cause, time: TimeSet) -> Bool:
-    """Gaps of a cause of which more than half lies in some time, shape (g,)."""
+def launching_in(gaps: Gaps, time: TimeSet) -> Bool:
+    """Gaps of the cause LAUNCH of which more than half lies in some time, shape (g,)."""
     spans = np.stack([gaps.start, gaps.end], axis=1)
     inside = intervals.lengths_within(time, spans)
-    return np.asarray((gaps.cause == cause) & (2 * inside > gaps.duration))
+    return np.asarray((gaps.cause == Cause.LAUNCH) & (2 * inside > gaps.duration))
 
 
 class Pieces(NamedTuple):
@@ -451,7 +451,7 @@ def _fused_by_script(timing: LaunchTiming) -> Iterator[tuple[int, int]]:
     rows = host.named(lambda name: name.startswith(_FUSED))
     rows = rows[isin(host.string[rows], unique(names[timing.device_events.event]))]
     rows = rows[np.argsort(tree.start[rows], kind="stable")]
-    function = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
+    function = host.operators
     for row in rows[first_of_each(host.string[rows])].tolist():
         while function[row] and (above := int(tree.parent[row])) >= 0 and function[above]:
             first = above == row - 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.backward_within import backward_within
 from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED, CompiledTime
 from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.host.activity import decoded_list
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.replayed_modules import unknown_device_times
 from tb_hookview.analysis.selection import Selection
@@ -61,7 +61,7 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
         if len(of_module) == SHOWN:
             continue
         if text not in decoded:
-            decoded[text] = _decoded(texts[text])
+            decoded[text] = decoded_list(texts[text])
         if (dims := decoded[text]) is not None:
             of_module.append(schema.InputShapes(analysis.trace.strings[name], dims, times))
     return found
@@ -81,14 +81,6 @@ def _first_operators(selection: Selection, operators: TreeRow) -> tuple[TreeRow,
     inside = call_tree.thread[first] == call_tree.thread[calls]
     inside &= call_tree.start[first] < call_tree.end[calls]
     return calls[inside], first[inside]
-
-
-def _decoded(text: str) -> list[Any] | None:
-    try:
-        dims = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return None
-    return dims if isinstance(dims, list) else None
 
 
 class _Sums(Struct, frozen=True):

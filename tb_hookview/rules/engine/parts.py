@@ -14,7 +14,6 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.host.activity import activity_events
-from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.causes import profiler_time
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
@@ -308,7 +307,7 @@ class RowContext(NamedRows, frozen=True):
 
     def outermost_operator_of(self, rows: TreeRow) -> TreeRow:
         """Outermost operator that is, or is around, each of some rows; -1 for none."""
-        return self.outermost_of(self._operators, rows)
+        return self.outermost_of(self.analysis.host.operators, rows)
 
     def siblings(self, rows: TreeRow) -> Int:
         """Number of what is around each of some rows, or of its thread, and of its step: equal for
@@ -323,13 +322,9 @@ class RowContext(NamedRows, frozen=True):
     @cached_property
     def outermost_operators(self) -> TreeRow:
         """Operators that lie in no other; ascending."""
-        above = lookup(self.inside(self._operators), self.analysis.call_tree.parent)
-        return np.flatnonzero(self._operators & (above != 1))
-
-    @cached_property
-    def _operators(self) -> Bool:
-        host = self.analysis.host
-        return np.asarray((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))
+        operators = self.analysis.host.operators
+        above = lookup(self.inside(operators), self.analysis.call_tree.parent)
+        return np.flatnonzero(operators & (above != 1))
 
     def outermost_of(self, wanted: Bool, rows: TreeRow) -> TreeRow:
         """Outermost wanted row that is, or is around, each of some rows; -1 for none."""

@@ -281,8 +281,7 @@ class SyncContext(Struct, frozen=True, dict=True):
     def _candidates(self) -> TreeRow:
         """Operators with the same operator or thread around them as one around any sync."""
         host, key = self.analysis.host, self._siblings
-        operator = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
-        rows = np.flatnonzero(operator | (host.role == Role.OPTIMIZER))
+        rows = np.flatnonzero(host.operators | (host.role == Role.OPTIMIZER))
         around = self.around[self.around >= 0]
         return np.asarray(rows[isin(key[rows], unique(key[around]))])
 

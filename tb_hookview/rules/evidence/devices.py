@@ -306,7 +306,7 @@ _BETWEEN = (
     *_BIAS,
 )
 """What may lie between a product and the softmax, also in place."""
-_ADDS = ("aten::add", "aten::add_")
+ADDS = ("aten::add", "aten::add_")
 _REACH = 40
 """Operators between the softmax and a product: scale, mask or bias and what makes it, dropout,
 cast."""
@@ -345,7 +345,7 @@ def attention(context: Context) -> Attention:
         context.rows.named(*(f"aten::{name}{end}" for name in names for end in ("", "_")))[row]
         for names in (_BETWEEN, _BIAS)
     )
-    adds, thread = context.rows.named(*_ADDS)[row], context.call_tree.thread[row]
+    adds, thread = context.rows.named(*ADDS)[row], context.call_tree.thread[row]
     last = _reach(place, 1, product, between & ~bias, bias, adds)
     first = _reach(place, -1, product, between, bias, adds)
     whole = (first >= 0) & (last >= 0) & (thread[first] == thread[last])

@@ -29,7 +29,6 @@ from tb_hookview.rules.evidence.devices import in_float64
 from tb_hookview.rules.evidence.host import (
     LONG_NS,
     compiled_code,
-    in_operators_before,
     launched_places,
     mostly_before_compiled_code,
 )
@@ -46,8 +45,6 @@ _BETWEEN_LAUNCHES_NS = 200_000
 _IDLE_SHARE = 0.1
 _MANY = 50
 """Kernels in all, as not all traces mark steps; with fewer there is no stream of launches."""
-_NAMED = 3
-"""Modules, and operators, that the evidence names."""
 _FIX_COMPILED = (
     "Most of the time the device waits for launches of compiled code. Replay them from a CUDA "
     'graph (torch.compile with mode="reduce-overhead"), which needs static shapes and no syncs, or '
@@ -77,7 +74,7 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         f"{_BETWEEN_LAUNCHES_NS // 1000} us before the next launch in {context.steps.text}, "
         f"{context.us_text(idle)}"
         f"{_longer(context, gaps[~short], whole[~short])}; longest for those of "
-        f"{launched_places(context, gaps, _NAMED)}{in_operators_before(context, gaps, _NAMED)}",
+        f"{launched_places(context, gaps)}",
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps[first_of_each(whole)]],
         caveats=("The gain is an upper bound.",),

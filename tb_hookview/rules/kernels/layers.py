@@ -15,6 +15,7 @@ from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import (
+    ADDS,
     Attention,
     attention,
     device_events_of,
@@ -141,7 +142,6 @@ ATTENTION_UNFUSED = Rule(
 
 
 _CONVOLUTION = ("aten::conv1d", "aten::conv2d", "aten::conv3d")
-_ADDED = ("aten::add", "aten::add_")
 _TRAINING = 5
 """Place of that argument of `aten::batch_norm`."""
 
@@ -174,7 +174,7 @@ def _biases(context: Context) -> Bool:
     norms &= ~with_value(context, norms, _TRAINING, "False")  # it subtracts a mean of long ago
     normed[outer] = norms[_following(context, outer)]
     parent = context.call_tree.parent
-    adds = context.rows.named(*_ADDED) & (parent >= 0) & context.rows.inside(normed)
+    adds = context.rows.named(*ADDS) & (parent >= 0) & context.rows.inside(normed)
     return np.asarray(adds & context.rows.named("aten::_convolution")[parent])
 
 
@@ -185,9 +185,7 @@ def _following(context: Context, rows: TreeRow) -> TreeRow:
     nothing follows gets itself.
     """
     call_tree = context.call_tree
-    operators = np.flatnonzero(context.rows.beginning("aten::") & ~context.rows.named(*_ADDED))[
-        ::-1
-    ]
+    operators = np.flatnonzero(context.rows.beginning("aten::") & ~context.rows.named(*ADDS))[::-1]
     found = asof(
         call_tree.thread[operators],
         -call_tree.start[operators],

@@ -16,6 +16,7 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.devices import ADDS
 from tb_hookview.rules.evidence.host import (
     Inputs,
     compiled_code,
@@ -166,7 +167,6 @@ OPTIMIZER_SINGLE_TENSOR = Rule(
 # Gradients are filled with zeros instead of dropped.
 
 
-_SUMS = ("aten::add", "aten::add_")
 _SINK = "AccumulateGrad"
 _SHARE_ZERO_GRAD_FILL = 0.005
 """Part of a step from which on this counts on the CPU: it is no noise, and one word ends it."""
@@ -183,7 +183,7 @@ def _find_zero_grad_fill(context: Context) -> Iterator[Occurrence]:
         yield from _on_host_zero_grad_fill(context, zeros)
     if not fills.any():
         return
-    adding = context.rows.inside(context.rows.containing(_SINK)) & context.rows.named(*_SUMS)
+    adding = context.rows.inside(context.rows.containing(_SINK)) & context.rows.named(*ADDS)
     adds = context.work_of(adding)
     filled, added = int(np.count_nonzero(fills)), int(np.count_nonzero(adds))
     # With gradients summed over several backward passes only the first sum of each is in vain.

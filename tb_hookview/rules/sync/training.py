@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_hookview.analysis.host.rows import Call
+from tb_hookview.analysis.iterations import SCALER_CHECK
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Nanoseconds
@@ -220,7 +221,6 @@ SYNC_GRAD_CLIP = Rule(
 # GradScaler asks the device whether any gradient overflowed before it lets the optimizer step.
 
 
-_CHECK = "aten::_amp_foreach_non_finite_check_and_unscale_"
 _UPDATE = "aten::_amp_update_scale_"
 _MOVES = ("aten::to", "aten::_to_copy")
 _AS_RECORDED = (
@@ -246,7 +246,7 @@ def _explains_grad_scaler(context: Context) -> Bool:
 def _checked(context: Context) -> Bool:
     """Syncs that have had a check since their thread's last step of an optimizer."""
     syncs, call_tree = context.syncs, context.call_tree
-    check = syncs.last_before(context.rows.named(_CHECK))
+    check = syncs.last_before(context.rows.named(SCALER_CHECK))
     step = syncs.last_before(context.rows.beginning("Optimizer.step#"))
     return (check >= 0) & (lookup(call_tree.start, check) > lookup(call_tree.start, step))
 
