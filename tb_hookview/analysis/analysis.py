@@ -498,7 +498,7 @@ def analyze_trace(trace: Trace) -> Analysis:
     placed = place_device_events(device_events, launched, compiled)
     calls = call_rows(host)
     kinds = device_event_kinds(host, device_events)
-    timing = LaunchTiming(host, device_events, calls, kinds.of_peers(trace, device_events))
+    timing = LaunchTiming(host, device_events, calls, kinds.of_peers(device_events))
     clocks = clock_errors(host, device_events, calls)
     call_times = divide_calls(timing, clocks.skew)
     syncs = find_syncs(host, calls, call_times, device_events.duration)

@@ -31,7 +31,6 @@ from tb_hookview.arrays.types import (
     StepIndex,
     TreeRow,
 )
-from tb_hookview.trace import EventCategory
 
 # Calls of one sort with their division, and what they wait for.
 
@@ -256,8 +255,7 @@ class Copies(Struct, frozen=True):
 def find_copies(timing: LaunchTiming) -> Copies:
     """Find copies, and whether each held the host."""
     device_events, tree = timing.device_events, timing.call_tree
-    is_copy = timing.host.trace.events.kind[device_events.event] == EventCategory.COPY
-    rows = np.flatnonzero(is_copy & (device_events.launch >= 0))
+    rows = np.flatnonzero(device_events.is_copy & (device_events.launch >= 0))
     launch, start, end = (
         column[rows] for column in (device_events.launch, device_events.start, device_events.end)
     )

@@ -199,8 +199,7 @@ def _on_devices(
 
     Of a replayed graph each kernel is a collective, and so is one without a launch.
     """
-    kernel = host.trace.events.kind[events.event] == EventCategory.KERNEL
-    mine = np.flatnonzero((kinds.kind == COMMUNICATION) & kernel)
+    mine = np.flatnonzero((kinds.kind == COMMUNICATION) & events.is_kernel)
     launch = events.launch[mine]
     wanted = mask_of(called, len(host))
     named = _with_parameters(host, wanted, lookup(host.call_tree.nearest(wanted), launch))

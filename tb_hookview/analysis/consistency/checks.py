@@ -184,10 +184,8 @@ def _lateness(
 
 def _late_for_copy(host: HostRows, device_events: DeviceEvents, calls: Int) -> Nanoseconds:
     events, texts = host.trace.events, host.trace.strings
-    copies = np.flatnonzero(
-        (events.kind[device_events.event] == EventCategory.COPY)
-        & (lookup(calls, device_events.launch) == Call.COPY)
-    )
+    blocking = lookup(calls, device_events.launch) == Call.COPY
+    copies = np.flatnonzero(device_events.is_copy & blocking)
     copies = copies[texts.map(events.name[device_events.event[copies]], _TO_HOST.search, bool)]
     ended = host.call_tree.end[device_events.launch[copies]]
     return np.asarray(device_events.end[copies] - ended)

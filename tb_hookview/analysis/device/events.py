@@ -25,6 +25,7 @@ from tb_hookview.arrays.joins import (
 from tb_hookview.arrays.nesting import ROUNDING_NS, CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
+    Code,
     DeviceEventIndex,
     DeviceNumber,
     EventRow,
@@ -44,6 +45,8 @@ class DeviceEvents(Struct, frozen=True, dict=True):
     """Kernels, copies and sets; arrays of shape (d,), ordered by start."""
 
     event: EventRow
+    category: Code
+    """`EventCategory` of each."""
     device: DeviceNumber
     stream: ThreadIndex
     """Thread of the trace that stands for the stream; `Thread.stream` is its name."""
@@ -59,6 +62,16 @@ class DeviceEvents(Struct, frozen=True, dict=True):
     def duration(self) -> Nanoseconds:
         """End less start."""
         return self.end - self.start
+
+    @cached_property
+    def is_kernel(self) -> Bool:
+        """Kernels, those of collectives included."""
+        return np.asarray(self.category == EventCategory.KERNEL)
+
+    @cached_property
+    def is_copy(self) -> Bool:
+        """Copies, of which collectives may be made, too."""
+        return np.asarray(self.category == EventCategory.COPY)
 
     @cached_property
     def busy(self) -> dict[int, TimeSet]:
@@ -83,6 +96,7 @@ def find_device_events(trace: Trace, call_tree: CallTree) -> DeviceEvents:
     start = events.start[rows]
     return DeviceEvents(
         event=rows,
+        category=events.kind[rows],
         device=_device(trace, rows),
         stream=events.thread[rows].astype(np.int64),
         start=start,

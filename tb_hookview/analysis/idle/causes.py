@@ -374,9 +374,7 @@ def _launched_late(timing: LaunchTiming, row: DeviceEventIndex, gap_start: Nanos
     """Whether events were launched too late to begin at once where their device's gap began."""
     launch = timing.device_events.launch[row]
     late = timing.launch_start[row] > gap_start - timing.launch_latency
-    is_kernel = (
-        timing.host.trace.events.kind[timing.device_events.event[row]] == EventCategory.KERNEL
-    )
+    is_kernel = timing.device_events.is_kernel[row]
     # The queue ran empty within the call.
     late |= is_kernel & (lookup(timing.call_tree.end, launch) > gap_start)
     return np.asarray(late & timing.first_of_launch[row])

@@ -476,9 +476,8 @@ def _first_launches(timing: LaunchTiming) -> DeviceEventIndex:
 def _single_kernels(timing: LaunchTiming) -> Bool:
     """Kernels launched by a call that launches one, shape (d,)."""
     host, events = timing.host, timing.device_events
-    is_kernel = host.trace.events.kind[events.event] == EventCategory.KERNEL
     name = lookup(host.string, events.launch)
-    return np.asarray(is_kernel & host.trace.strings.map(name, _LAUNCH.fullmatch, bool))
+    return np.asarray(events.is_kernel & host.trace.strings.map(name, _LAUNCH.fullmatch, bool))
 
 
 def _stalls(timing: LaunchTiming, calls: CallTimes) -> Bool:

@@ -34,7 +34,6 @@ from tb_hookview.arrays.types import (
 )
 from tb_hookview.report.tables.compiled import compiled_lumps
 from tb_hookview.schema import KINDS
-from tb_hookview.trace import EventCategory
 
 SHOWN = 3
 """Shapes of a module, most frequent first, and of these the first to be called."""
@@ -293,8 +292,7 @@ def _device_sums(selection: Selection, wanted: Bool, host: Nanoseconds) -> _Sums
     chosen = selection.device_events & wanted
     parts = analysis.device_parts.of(chosen)
     parts = parts.where(parts.module >= 0)
-    category = analysis.trace.events.kind[events.event[parts.index]]
-    kernels = parts.where(parts.main & (category == EventCategory.KERNEL))
+    kernels = parts.where(parts.main & events.is_kernel[parts.index])
     place = parts.module * len(KINDS) + analysis.kinds.kind[parts.index]
     by_kind = sum_by(place, parts.time, size * len(KINDS)).reshape(size, len(KINDS))
     on_cores = analysis.device_parts.of(chosen & (analysis.kinds.tensor_core == 1))

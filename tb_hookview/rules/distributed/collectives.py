@@ -156,8 +156,8 @@ def _awaited(context: Context, rows: TreeRow) -> tuple[Bool, Nanoseconds]:
 def _spans(context: Context, rows: TreeRow, end: Nanoseconds) -> TimeSet:
     """Time from each collective to its wait, and on to the next one in a loop over parameters."""
     call_tree, events = context.call_tree, context.analysis.device_events
-    kernel = context.analysis.trace.events.kind[events.event] == EventCategory.KERNEL
-    computes = kernel & ~context.device_events.of_kinds("communication") & (events.launch >= 0)
+    computes = events.is_kernel & ~context.device_events.of_kinds("communication")
+    computes &= events.launch >= 0
     launched = np.bincount(events.launch[computes], minlength=len(call_tree))
     until = np.concatenate([[0], np.cumsum(launched)])
     start, after = call_tree.start[rows], call_tree.subtree_end[rows]

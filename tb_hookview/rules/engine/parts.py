@@ -368,9 +368,7 @@ class RowContext(NamedRows, frozen=True):
     @cached_property
     def _training_threads(self) -> Bool:
         events, device_events = self.analysis.trace.events, self.analysis.device_events
-        launched = device_events.launch[
-            (device_events.launch >= 0) & (events.kind[device_events.event] == EventCategory.KERNEL)
-        ]
+        launched = device_events.launch[(device_events.launch >= 0) & device_events.is_kernel]
         found = mask_of(self.analysis.call_tree.thread[launched], len(self.analysis.trace.threads))
         marks = np.flatnonzero(events.kind == EventCategory.ANNOTATION)
         annotations = NamedRows(self.strings, events.name[marks].astype(np.int64))
@@ -411,8 +409,7 @@ class DeviceEventContext(NamedRows, frozen=True):
 
     @cached_property
     def _copies(self) -> tuple[DeviceEventIndex, NamedRows]:
-        kind = self.analysis.trace.events.kind[self.analysis.device_events.event]
-        rows = np.flatnonzero(kind == EventCategory.COPY)
+        rows = np.flatnonzero(self.analysis.device_events.is_copy)
         return rows, NamedRows(self.strings, self.name[rows])
 
     @cached_property

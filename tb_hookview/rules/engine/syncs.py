@@ -211,8 +211,7 @@ class SyncContext(Struct, frozen=True, dict=True):
         began.
         """
         events, call_tree = self.analysis.device_events, self.analysis.call_tree
-        is_copy = self.analysis.trace.events.kind[events.event] == EventCategory.COPY
-        copies = np.flatnonzero(is_copy & (events.launch >= 0))
+        copies = np.flatnonzero(events.is_copy & (events.launch >= 0))
         launch, syncs = events.launch[copies], self.analysis.syncs
         thread = call_tree.thread
         sync = asof(thread[self.row], -syncs.end, thread[launch], -call_tree.start[launch])

@@ -41,7 +41,6 @@ from tb_hookview.rules.engine.syncs import VALUES, Direction
 from tb_hookview.rules.evidence.element_loops import iterated
 from tb_hookview.rules.evidence.host import Inputs, inputs_of
 from tb_hookview.schema.findings import Confidence
-from tb_hookview.trace import EventCategory
 
 # Copies to the device.
 
@@ -147,10 +146,9 @@ def _holds_host(context: Context) -> Bool:
 def exposed(context: Context, copies: DeviceEventIndex) -> Nanoseconds:
     """Time of some device events (rows) in which their device ran no kernel, nanoseconds."""
     work, alone = context.analysis.device_events, np.zeros(len(copies), np.int64)
-    kernel = context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL
     for device in unique(work.device[copies]):
         mine = work.device[copies] == device
-        rows = np.flatnonzero(kernel & (work.device == device))
+        rows = np.flatnonzero(work.is_kernel & (work.device == device))
         windows = np.stack([work.start[copies[mine]], work.end[copies[mine]]], axis=1)
         busy = work.time_of(rows)
         alone[mine] = windows[:, 1] - windows[:, 0] - intervals.lengths_within(busy, windows)
@@ -262,11 +260,9 @@ def repeated(context: Context) -> Bool:
     """
     syncs = context.syncs
     work = context.analysis.device_events
-    events = context.analysis.trace.events
-    kernels = work.event[events.kind[work.event] == EventCategory.KERNEL]
-    first = events.start[kernels].min(initial=np.iinfo(np.int64).max)
+    first = work.start[work.is_kernel].min(initial=np.iinfo(np.int64).max)
     before = np.count_nonzero(uploads(context, "HtoD") & (work.start < first))
-    few = _KERNELS_A_COPY * before <= len(unique(events.name[kernels]))
+    few = _KERNELS_A_COPY * before <= len(unique(context.device_events.name[work.is_kernel]))
     return np.asarray((syncs.end > first) | few | context.steps.marked)
 
 

@@ -15,7 +15,6 @@ from tb_hookview.rules.engine.by_place import latent_phrase
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import READS
-from tb_hookview.trace import EventCategory
 
 _CHECKS = ("aten::_is_any_true", "aten::any")
 _TESTS = ("aten::isnan", "aten::ne")
@@ -169,9 +168,8 @@ def _blocking_launches(context: Context) -> Iterator[Occurrence]:
 
     A kernel shorter than any call may end within its own without being waited for.
     """
-    analysis, work = context.analysis, context.analysis.device_events
-    kernel = analysis.trace.events.kind[work.event] == EventCategory.KERNEL
-    rows = np.flatnonzero(kernel & context.device_events.counted & (work.launch >= 0))
+    work = context.analysis.device_events
+    rows = np.flatnonzero(work.is_kernel & context.device_events.counted & (work.launch >= 0))
     called, returned = (
         lookup(each, work.launch[rows]) for each in (context.call_tree.start, context.call_tree.end)
     )

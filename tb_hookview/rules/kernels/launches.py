@@ -34,7 +34,6 @@ from tb_hookview.rules.evidence.host import (
 )
 from tb_hookview.rules.evidence.optimizer import fix_of_events, fix_of_gaps
 from tb_hookview.schema import Phase
-from tb_hookview.trace import EventCategory
 
 # Kernels that end before the host has launched the next one.
 
@@ -112,10 +111,9 @@ def _longer(context: Context, gaps: GapIndex, whole: Int) -> str:
 def _kernels(context: Context) -> tuple[DeviceEventIndex, Nanoseconds]:
     """Kernels launched one by one and not by the compiler, and the time since the launch before."""
     work, call_tree = context.analysis.device_events, context.call_tree
-    events = context.analysis.trace.events
     known = (
         (work.launch >= 0)
-        & (events.kind[work.event] == EventCategory.KERNEL)
+        & work.is_kernel
         & context.device_events.counted
         & ~context.device_events.launched_by(context.rows.inside(context.analysis.compiling))
     )
@@ -276,7 +274,7 @@ _LITTLE = 10
 def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
     work, events = context.analysis.device_events, context.analysis.trace.events
     blocks, occupancy = events.blocks_per_sm[work.event], events.occupancy[work.event]
-    counted = context.device_events.counted & (events.kind[work.event] == EventCategory.KERNEL)
+    counted = context.device_events.counted & work.is_kernel
     aside = counted & context.device_events.of_kinds(*_BY_DESIGN)
     aside |= counted & context.device_events.containing(_BY_CHANNEL)
     counted &= ~aside

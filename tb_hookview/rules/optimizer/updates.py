@@ -26,7 +26,6 @@ from tb_hookview.rules.evidence.host import (
     with_inputs,
 )
 from tb_hookview.schema import Phase
-from tb_hookview.trace import EventCategory
 
 # The optimizer updates one parameter after the other.
 
@@ -98,9 +97,8 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
 def _kernels(context: Context, rows: Bool) -> Bool:
     """Kernels that some rows launch, but collectives: neither copies nor memsets."""
     work = context.device_events.launched_by(rows) & context.device_events.counted
-    kind = context.analysis.trace.events.kind[context.analysis.device_events.event]
     collective = context.device_events.of_kinds("communication")
-    return np.asarray(work & (kind == EventCategory.KERNEL) & ~collective)
+    return np.asarray(work & context.analysis.device_events.is_kernel & ~collective)
 
 
 def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurrence]:
