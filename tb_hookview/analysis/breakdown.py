@@ -23,7 +23,6 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.steps import launching_step, whole_steps
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.sums import greatest_by
 from tb_hookview.arrays.types import Bool, Intervals, Nanoseconds
 from tb_hookview.trace import EventCategory
@@ -85,8 +84,7 @@ def _claims(analysis: Analysis) -> list[Intervals]:
     collective = (analysis.kinds.kind == COMMUNICATION) & work.is_kernel
     named = host.is_named(lambda text: text.startswith(_COLLECTIVES))
     named &= host.kind != EventCategory.RUNTIME
-    rest = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-    rest &= ~named & (host.role != Role.DATA)
+    rest = host.operators_and_annotations & ~named & (host.role != Role.DATA)
     return [
         _of_events(analysis, work.is_kernel & ~collective),
         _of_events(analysis, work.is_copy),

@@ -20,7 +20,15 @@ from msgspec import Struct
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming
 from tb_hookview.analysis.host.rows import Call, HostRows
-from tb_hookview.arrays.joins import asof, before, index_of, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import (
+    asof,
+    before,
+    index_of,
+    last_greatest,
+    scatter,
+    unique,
+    unique_inverse,
+)
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -97,10 +105,9 @@ def stream_queues(call_tree: CallTree, device_events: DeviceEvents) -> Sequence[
     queues = []
     for rows in np.split(order, bounds + 1) if len(order) else ():
         end = device_events.end[rows]
-        ended = np.maximum.accumulate(end)
-        latest = np.maximum.accumulate(np.where(end == ended, np.arange(len(rows)), 0))
+        latest = last_greatest(end)
         launches = np.maximum.accumulate(launched[rows])
-        queues.append(StreamQueue(launches, ended, rows[latest]))
+        queues.append(StreamQueue(launches, end[latest], rows[latest]))
     return queues
 
 

@@ -15,6 +15,7 @@ from tb_hookview.arrays.joins import (
     first_index,
     first_of_each,
     isin,
+    last_greatest,
     lower_quartile,
     mask_of,
     median,
@@ -228,10 +229,9 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         for device in unique(self.device_events.device):
             rows = np.flatnonzero(self.device_events.device == device)
             end = self.device_events.end[rows]
-            reach = np.maximum.accumulate(end)
-            last = np.maximum.accumulate(np.where(end == reach, np.arange(len(rows)), 0))
-            until[rows[1:]] = reach[:-1]
-            previous[rows[1:]] = rows[last[:-1]]
+            last = last_greatest(end)[:-1]
+            until[rows[1:]] = end[last]
+            previous[rows[1:]] = rows[last]
         return until, previous
 
     @cached_property

@@ -255,8 +255,7 @@ class OperatorRows(Struct, frozen=True):
 def operator_rows(host: HostRows) -> OperatorRows:
     """Find the rows that are calls of operators and annotations."""
     call_tree = host.call_tree
-    named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-    named &= ~isin(host.role, _NO_OPERATORS)
+    named = host.operators_and_annotations & ~isin(host.role, _NO_OPERATORS)
     timed = named | (host.kind == EventCategory.RUNTIME)
     above = call_tree.nearest_above(timed)
     above[~timed] = -1

@@ -141,8 +141,7 @@ def _many_small(context: Context) -> Bool:
 def _often(context: Context, copies: Bool) -> Bool:
     """Some copies after the first kernel, if these are many next to the kernels."""
     work = context.analysis.device_events
-    first = work.start[work.is_kernel].min(initial=np.iinfo(np.int64).max)
-    copies = copies & (work.start > first)
+    copies = copies & (work.start > traffic.first_kernel(context))
     enough = copies.sum() >= max(_IN_ALL, work.is_kernel.sum() / _KERNELS_A_COPY)
     return np.asarray(copies & enough)
 

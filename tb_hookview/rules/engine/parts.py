@@ -14,6 +14,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.host.activity import activity_events
+from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.analysis.idle.causes import profiler_time
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
@@ -351,6 +352,13 @@ class RowContext(NamedRows, frozen=True):
         """Length of `host_time`, microseconds per step."""
         held = sum(intervals.length(each.time) for each in self.host_time(wanted))
         return self.steps.us_per_step(held)
+
+    def times_by_name(self, rows: TreeRow | Bool) -> list[tuple[str, float]]:
+        """Time of some rows by the name of their operator, nanoseconds, most first."""
+        names, place = unique_inverse(self.analysis.host.string[rows])
+        time = np.bincount(place, self.analysis.call_tree.duration[rows])
+        texts = self.analysis.trace.strings
+        return [(node_name(texts[int(names[i])]), float(time[i])) for i in np.argsort(-time)]
 
     def module_of(self, row: int) -> int:
         """Module to which device events launched at a row belong, -1 for none."""

@@ -163,10 +163,8 @@ def operators_in(context: Context, gaps: GapIndex, name: str) -> Counter[str]:
 
 def event_after(context: Context, gaps: GapIndex) -> str:
     """Phrase of the device events before which most of the time of some gaps lies."""
-    table, work = context.analysis.gaps, context.analysis.device_events
-    event = lookup(work.event, table.device_event[gaps])
-    names, place = unique_inverse(lookup(context.analysis.trace.events.name, event))
-    most = int(names[np.bincount(place, table.duration[gaps]).argmax()])
+    names, place = _names_after(context, gaps)
+    most = int(names[np.bincount(place, context.analysis.gaps.duration[gaps]).argmax()])
     if most < 0:
         return "after the last device event"
     return f"before {format_kernel(context.analysis.trace.strings[most])}"
@@ -182,10 +180,8 @@ def user_kernel_after(context: Context, gaps: GapIndex) -> str:
 
     Inductor puts a row around each launch, of the name of the kernel and a number.
     """
-    table, work = context.analysis.gaps, context.analysis.device_events
-    event = lookup(work.event, table.device_event[gaps])
-    names, place = unique_inverse(lookup(context.analysis.trace.events.name, event))
-    time = np.bincount(place, table.duration[gaps])
+    names, place = _names_after(context, gaps)
+    time = np.bincount(place, context.analysis.gaps.duration[gaps])
     most = int(time.argmax())
     if names[most] < 0 or time[most] < _ALL * time.sum():
         return ""
@@ -194,6 +190,12 @@ def user_kernel_after(context: Context, gaps: GapIndex) -> str:
     launch = launches_after(context, gaps[place == most])
     launched = lookup(context.rows.inside(around), launch) == 1
     return "" if is_generated(name) or not launched.all() else name
+
+
+def _names_after(context: Context, gaps: GapIndex) -> tuple[Int, Int]:
+    """Distinct names of the device events after some gaps, -1 for none, and which each gap has."""
+    event = lookup(context.analysis.device_events.event, context.analysis.gaps.device_event[gaps])
+    return unique_inverse(lookup(context.analysis.trace.events.name, event))
 
 
 def launches_after(context: Context, gaps: GapIndex) -> TreeRow:

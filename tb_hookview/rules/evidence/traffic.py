@@ -253,14 +253,19 @@ def _size(context: Context, copies: DeviceEventIndex) -> str:
     return f" of {format_bytes(moved.mean())} on average{rate}"
 
 
+def first_kernel(context: Context) -> int:
+    """Start of the first kernel."""
+    work = context.analysis.device_events
+    return int(work.start[work.is_kernel].min(initial=np.iinfo(np.int64).max))
+
+
 def repeated(context: Context) -> Bool:
     """Syncs that may occur in every step: without marked steps, those after a kernel.
 
     Before it models move to the device; all count where too few copies are there for that.
     """
     syncs = context.syncs
-    work = context.analysis.device_events
-    first = work.start[work.is_kernel].min(initial=np.iinfo(np.int64).max)
+    work, first = context.analysis.device_events, first_kernel(context)
     before = np.count_nonzero(uploads(context, "HtoD") & (work.start < first))
     few = _KERNELS_A_COPY * before <= len(unique(context.device_events.name[work.is_kernel]))
     return np.asarray((syncs.end > first) | few | context.steps.marked)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.host.rows import node_name
-from tb_hookview.arrays.joins import asof, unique, unique_inverse
+from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -352,8 +351,8 @@ def _find_channels_last_on_cpu(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="pooling, resizing and depthwise convolutions",
         evidence=f"{context.part_text(held)}, in "
-        f"{_named(context, np.flatnonzero(rows))}; the weights of all convolutions are in the "
-        "order NCHW",
+        f"{context.listed(context.rows.times_by_name(rows)[:_NAMED])}; the weights of all "
+        "convolutions are in the order NCHW",
         host=context.rows.host_time(rows),
         saved=gained / max(int(tree.duration[rows].sum()), 1),
         examples=tree.start[rows],
@@ -365,14 +364,6 @@ def _is_wide_depthwise(inputs: Inputs) -> bool:
     """Whether inputs (gradient, input, weight, ...) are those of a wide depthwise convolution."""
     shape = inputs[2][0] if len(inputs) > 2 else []
     return len(shape) == 4 and shape[0] > 1 and shape[1] == 1 and shape[2] >= _WIDE
-
-
-def _named(context: Context, rows: TreeRow) -> str:
-    names, place = unique_inverse(context.host.string[rows])
-    time = np.bincount(place, context.call_tree.duration[rows])
-    texts = context.analysis.trace.strings
-    most = np.argsort(-time)[:_NAMED].tolist()
-    return context.listed((node_name(texts[int(names[i])]), time[i]) for i in most)
 
 
 CHANNELS_LAST_ON_CPU = Rule(
