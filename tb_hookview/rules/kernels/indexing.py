@@ -15,7 +15,6 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.host import Inputs, with_inputs, with_value
 from tb_hookview.schema import Phase
-from tb_hookview.trace import EventCategory
 
 # An index sums what it puts in one place: sorted on a device, one by one on the CPU.
 
@@ -198,7 +197,7 @@ class _Siblings(NamedTuple):
 
     row: TreeRow
     around: Int
-    """Equal for rows of the same parent, or of the same thread without one."""
+    """As `RowContext.siblings`."""
     name: StringIndex
 
 
@@ -271,13 +270,10 @@ def _loops(context: Context) -> Iterator[_Loop]:
 
 
 def _siblings(context: Context) -> _Siblings:
-    host, call_tree = context.host, context.call_tree
-    wanted = (host.kind == EventCategory.OPERATOR) | (host.kind == EventCategory.ANNOTATION)
-    row = np.flatnonzero(wanted & context.rows.counted)
-    parent = call_tree.parent[row]
-    around = np.where(parent >= 0, parent, -1 - call_tree.thread[row])
+    row = np.flatnonzero(context.host.operators_and_annotations & context.rows.counted)
+    around = context.rows.siblings(row)
     order = np.argsort(around, kind="stable")  # rows of one parent are by start already
-    return _Siblings(row[order], around[order], host.string[row[order]])
+    return _Siblings(row[order], around[order], context.host.string[row[order]])
 
 
 def _sequences(siblings: _Siblings, first: Int) -> Int:
