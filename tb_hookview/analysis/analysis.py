@@ -339,7 +339,7 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def sync_idle(self) -> Nanoseconds | None:
         """Device idle time that each sync caused; None without a known launch."""
-        if not (self.device_events.launch >= 0).any():
+        if not len(self.device_events.launches):
             return None
         return self.gaps.by_sync(len(self.syncs))
 
@@ -445,10 +445,9 @@ class Analysis(Struct, frozen=True, dict=True):
 
         What is captured into a graph does not run.
         """
-        launch = self.device_events.launch
-        if not len(launch):
+        if not len(self.device_events):
             return np.ones(len(self.call_tree), bool)
-        return self.call_tree.holds(mask_of(launch[launch >= 0], len(self.call_tree)))
+        return self.call_tree.holds(mask_of(self.device_events.launches, len(self.call_tree)))
 
     @cached_property
     def counted_calls(self) -> Bool:
@@ -502,7 +501,7 @@ def analyze_trace(trace: Trace) -> Analysis:
     clocks = clock_errors(host, device_events, calls)
     call_times = divide_calls(timing, clocks.skew)
     syncs = find_syncs(host, calls, call_times, device_events.duration)
-    launches_known = phases.rows_known and bool((device_events.launch >= 0).any())
+    launches_known = phases.rows_known and len(device_events.launches) > 0
     active = _activity(host, device_events, known=launches_known)
     steps = find_steps(trace, event_role, bounds, active)
     return Analysis(

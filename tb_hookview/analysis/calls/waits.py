@@ -322,14 +322,13 @@ def _ahead_copies(
 
 def _after_ordering(timing: LaunchTiming, row: TreeRow) -> Bool:
     """Whether the thread of each call ordered streams after what it launched before."""
-    tree, launch = timing.call_tree, timing.device_events.launch
+    tree = timing.call_tree
     orders = np.flatnonzero(timing.call == Call.DEVICE_WAIT)
     if not len(orders):
         return np.zeros(len(row), bool)
-    launches = unique(launch[launch >= 0])
     last = [
         lookup(tree.start[rows], asof(tree.thread[rows], tree.start[rows], *asked))
-        for rows in (orders, launches)
+        for rows in (orders, timing.device_events.launches)
         for asked in [(tree.thread[row], tree.start[row] - 1)]
     ]
     return np.asarray(last[0] > last[1])

@@ -292,7 +292,7 @@ def lost_copies(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...
     """Calls that copy, where kernels have launches and none of these calls a device event."""
     calls = host.named(_COPIES.fullmatch)
     calls = calls[~in_capture(host, calls)]
-    if len(calls) < _MANY_COPIES or not (device_events.launch >= 0).any():
+    if len(calls) < _MANY_COPIES or not len(device_events.launches):
         return ()
     lost = not _have_events(host, device_events, calls).any()
     return (Fault("lost-copies", len(calls)),) if lost else ()
@@ -302,7 +302,7 @@ def _left_at_end(host: HostRows, device_events: DeviceEvents) -> TreeRow:
     """Launches after the last that has a device event; none where they are few, unless they are
     all of what an optimizer's step launches."""
     launches = launches_to_run(host)
-    has = mask_of(device_events.launch[device_events.launch >= 0], len(host))
+    has = mask_of(device_events.launches, len(host))
     known = np.flatnonzero(has[launches])
     left = launches[known[-1] + 1 :] if len(known) else launches[:0]
     update = host.call_tree.nearest(host.role == Role.OPTIMIZER)
@@ -339,7 +339,7 @@ def _have_events(host: HostRows, device_events: DeviceEvents, calls: TreeRow) ->
     A call of the driver inside one of the runtime is one launch with it.
     """
     tree = host.call_tree
-    has = mask_of(device_events.launch[device_events.launch >= 0], len(tree))
+    has = mask_of(device_events.launches, len(tree))
     return np.asarray(tree.inside(has)[calls] | tree.holds(has)[calls])
 
 

@@ -65,6 +65,11 @@ class DeviceEvents(Struct, frozen=True, dict=True):
         return self.end - self.start
 
     @cached_property
+    def launches(self) -> TreeRow:
+        """Calls that launched any of them, ascending."""
+        return unique(self.launch[self.launch >= 0])
+
+    @cached_property
     def is_kernel(self) -> Bool:
         """Kernels, those of collectives included."""
         return np.asarray(self.category == EventCategory.KERNEL)
@@ -281,7 +286,7 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         """
         if not len(launches):
             return np.zeros(0, bool)
-        every = self._launches
+        every = self.device_events.launches
         others = setdiff(every, launches) if but_these else every
         names, slow = self.host.string, np.zeros(len(launches), bool)
         for name in unique(names[launches]):
@@ -290,11 +295,6 @@ class LaunchTiming(Struct, frozen=True, dict=True):
             usual = median(self.call_tree.duration[of_name])
             slow |= (names[launches] == name) & (lasted > SLOW * usual)
         return slow
-
-    @cached_property
-    def _launches(self) -> TreeRow:
-        launch = self.device_events.launch
-        return unique(launch[launch >= 0])
 
     @cached_property
     def first_of_launch(self) -> Bool:

@@ -405,7 +405,7 @@ def _loading_alone(timing: LaunchTiming, calls: CallTimes) -> TreeRow:
     if not len(driver):
         return driver
     wanted = (timing.host.kind == EventCategory.RUNTIME) & (timing.call == Call.NONE)
-    wanted[timing.device_events.launch[timing.device_events.launch >= 0]] = False
+    wanted[timing.device_events.launches] = False
     row: TreeRow = np.flatnonzero(wanted)
     # Rows of the driver show no thread: one that begins before the call is of another thread.
     begun = np.searchsorted(np.sort(events.start[driver]), [tree.start[row], tree.end[row]])

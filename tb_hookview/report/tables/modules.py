@@ -358,7 +358,7 @@ def _kernel_loading(selection: Selection) -> list[float | None]:
     """Time of each module and those below in which kernels were loaded."""
     analysis = selection.analysis
     loads, size = analysis.kernel_loads, len(analysis.modules)
-    if not (analysis.phases.rows_known and (analysis.device_events.launch >= 0).any()):
+    if not analysis.launches_known:
         return [None] * size
     module = analysis.attribution.row_module[loads.row]
     mine = selection.rows[loads.row] & (module >= 0) & ~loads.by_profiler

@@ -53,13 +53,12 @@ def _explains_create_on_cpu_then_move(context: Context) -> Bool:
 
 def _launches(context: Context) -> Bool:
     """Fills that launched device events."""
-    parent, launch = context.call_tree.parent, context.analysis.device_events.launch
     around = context.call_tree.nearest(context.rows.named(*_FILLS))
-    fill = around[unique(launch[launch >= 0])]
+    fill = around[context.analysis.device_events.launches]
     found = np.zeros(len(context.call_tree) + 1, bool)  # the last is for "no row"
     while len(fill := unique(fill[fill >= 0])):
         found[fill] = True
-        fill = lookup(around, parent[fill])
+        fill = lookup(around, context.call_tree.parent[fill])
     return found
 
 

@@ -139,9 +139,8 @@ def _find_collective_per_parameter(context: Context) -> Iterator[Occurrence]:
 def _awaited(context: Context, rows: TreeRow) -> tuple[Bool, Nanoseconds]:
     """Whether a stream waits for each collective before the next launch, and the end of that."""
     call_tree, calls = context.call_tree, context.analysis.calls
-    launch = context.analysis.device_events.launch
+    launches = context.analysis.device_events.launches
     waits = np.flatnonzero((calls == Call.DEVICE_WAIT) | (calls == Call.WAIT))
-    launches = unique(launch[launch >= 0])
     thread, ended = call_tree.thread[rows], call_tree.end[rows]
     wait, launched = (
         lookup(found, asof(call_tree.thread[found], -call_tree.start[found], thread, -ended))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, StringIndex, TreeRow
 from tb_hookview.rules.engine.context import Context
@@ -209,9 +209,7 @@ class _Loop(NamedTuple):
 
 
 def _find_python_loop_over_batch(context: Context) -> Iterator[Occurrence]:
-    launched = np.zeros(len(context.call_tree), bool)
-    launch = context.analysis.device_events.launch
-    launched[launch[launch >= 0]] = True
+    launched = mask_of(context.analysis.device_events.launches, len(context.call_tree))
     places: dict[tuple[int, int], list[_Loop]] = {}
     for loop in _loops(context):
         if launched[loop.first : loop.end].any():
