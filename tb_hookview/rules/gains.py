@@ -11,7 +11,7 @@ import msgspec
 from tb_hookview import schema
 from tb_hookview.formats import format_step, format_us
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.cost_accounting import Found, severity
+from tb_hookview.rules.engine.cost_accounting import SEVERITIES, Found, severity
 
 if TYPE_CHECKING:
     from tb_hookview.simulation.alone import Alone
@@ -30,7 +30,6 @@ _PAUSES = (
     "Unexplained delays of {} decide the {}, as where another process uses the device: the "
     "saving is {} with them, {} without."
 )
-_SEVERITIES = ("info", "low", "medium", "high")
 _WITHOUT_WORK = "a replay without any of its device work saves {}"
 _FAILED = "the replay failed on this trace"
 _FIRST = "It saves almost nothing now: the {} has to get faster first."
@@ -116,7 +115,7 @@ def _most(found: Found, alone: Alone, context: Context) -> tuple[float, float]:
 def _bounded(finding: schema.Finding, most: float, rank: str) -> schema.Finding:
     """A finding of unknown gain with what a step without its device work gains, microseconds."""
     rank = "low" if rank == "info" else rank or finding.severity
-    rank = min(finding.severity, rank, key=_SEVERITIES.index)
+    rank = min(finding.severity, rank, key=SEVERITIES.index)
     cost = finding.cost_us_per_step or 0.0
     less = f"; {_WITHOUT_WORK.format(format_us(most))}" if most < cost else ""
     return msgspec.structs.replace(

@@ -23,7 +23,6 @@ from tb_hookview.rules.evidence.cuda_graphs import (
 )
 from tb_hookview.rules.evidence.host import (
     activity_in,
-    in_operators_before,
     launched_places,
     mostly_before_compiled_code,
     uncut,
@@ -82,7 +81,7 @@ def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
         place="launches",
         evidence=f"for {context.us_text(idle)} the device waited for its next launch"
         f"{_in_operators(context, gaps, idle)}{_longest(context, gaps)}; longest for those of "
-        f"{launched_places(context, gaps, _NAMED)}{in_operators_before(context, gaps, _NAMED)}"
+        f"{launched_places(context, gaps)}"
         f"{_queue(context)}; time in the cost of other findings is not in this one",
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.host.rows import node_name
-from tb_hookview.arrays.joins import asof, unique, unique_inverse
+from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -15,6 +14,7 @@ from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import (
+    ADDS,
     Attention,
     attention,
     device_events_of,
@@ -141,7 +141,6 @@ ATTENTION_UNFUSED = Rule(
 
 
 _CONVOLUTION = ("aten::conv1d", "aten::conv2d", "aten::conv3d")
-_ADDED = ("aten::add", "aten::add_")
 _TRAINING = 5
 """Place of that argument of `aten::batch_norm`."""
 
@@ -174,7 +173,7 @@ def _biases(context: Context) -> Bool:
     norms &= ~with_value(context, norms, _TRAINING, "False")  # it subtracts a mean of long ago
     normed[outer] = norms[_following(context, outer)]
     parent = context.call_tree.parent
-    adds = context.rows.named(*_ADDED) & (parent >= 0) & context.rows.inside(normed)
+    adds = context.rows.named(*ADDS) & (parent >= 0) & context.rows.inside(normed)
     return np.asarray(adds & context.rows.named("aten::_convolution")[parent])
 
 
@@ -185,9 +184,7 @@ def _following(context: Context, rows: TreeRow) -> TreeRow:
     nothing follows gets itself.
     """
     call_tree = context.call_tree
-    operators = np.flatnonzero(context.rows.beginning("aten::") & ~context.rows.named(*_ADDED))[
-        ::-1
-    ]
+    operators = np.flatnonzero(context.rows.beginning("aten::") & ~context.rows.named(*ADDS))[::-1]
     found = asof(
         call_tree.thread[operators],
         -call_tree.start[operators],
@@ -354,8 +351,8 @@ def _find_channels_last_on_cpu(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="pooling, resizing and depthwise convolutions",
         evidence=f"{context.part_text(held)}, in "
-        f"{_named(context, np.flatnonzero(rows))}; the weights of all convolutions are in the "
-        "order NCHW",
+        f"{context.listed(context.rows.times_by_name(rows)[:_NAMED])}; the weights of all "
+        "convolutions are in the order NCHW",
         host=context.rows.host_time(rows),
         saved=gained / max(int(tree.duration[rows].sum()), 1),
         examples=tree.start[rows],
@@ -367,14 +364,6 @@ def _is_wide_depthwise(inputs: Inputs) -> bool:
     """Whether inputs (gradient, input, weight, ...) are those of a wide depthwise convolution."""
     shape = inputs[2][0] if len(inputs) > 2 else []
     return len(shape) == 4 and shape[0] > 1 and shape[1] == 1 and shape[2] >= _WIDE
-
-
-def _named(context: Context, rows: TreeRow) -> str:
-    names, place = unique_inverse(context.host.string[rows])
-    time = np.bincount(place, context.call_tree.duration[rows])
-    texts = context.analysis.trace.strings
-    most = np.argsort(-time)[:_NAMED].tolist()
-    return context.listed((node_name(texts[int(names[i])]), time[i]) for i in most)
 
 
 CHANNELS_LAST_ON_CPU = Rule(

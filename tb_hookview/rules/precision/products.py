@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
-from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.arrays.joins import mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
@@ -130,10 +129,8 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         return
     inner = lookup(context.rows.inside(computing), context.call_tree.parent)
     saved = saved_on_cpu(context, computing & (inner != 1))
-    names, place = unique_inverse(context.host.string[rows])
-    time = np.bincount(place, context.call_tree.duration[rows])
-    texts = context.analysis.trace.strings
-    listed = ", ".join(node_name(texts[int(names[i])]) for i in np.argsort(-time)[:4])
+    names = [name for name, _ in context.rows.times_by_name(rows)]
+    listed = ", ".join(names[:4])
     yield Occurrence(
         place="operators on type double",
         evidence=f"{context.part_text(held)}, in {listed}{' and others' if len(names) > 4 else ''}",
