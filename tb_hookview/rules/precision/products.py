@@ -385,6 +385,67 @@ TENSOR_CORES_UNUSED = Rule(
 )
 
 
+# Training on tensor cores in TF32, everything else in float32.
+
+
+_BUSY = 0.8
+"""Part of a step from which on device work decides how long it is."""
+_IN_TF32 = 0.05
+_IN_FLOAT = 0.5
+_LITTLE = 0.01
+"""Part of device work in half precision up to which it is no mixed precision."""
+_NAMES_HALF = ("Half", "half", "bfloat16", "BFloat16", "bf16", "f16", "fp16", "h16816", "h884")
+_STATES = ("multi_tensor_apply", "FusedAdam", "FusedSgd")
+"""Kernels of optimizers, whose states stay in float32."""
+_UPPER_BOUND = (
+    "Assumes half the time for these kernels, an upper bound: they move half the bytes, and tensor "
+    "cores are twice as fast as in TF32; but autocast leaves losses, softmax and many sums in "
+    "float32, and casts take time."
+)
+
+
+def _find_float32_training(context: Context) -> Iterator[Occurrence]:
+    events = context.device_events
+    work_us = events.work_us / max(len(events.devices), 1)
+    if not context.trains or work_us < _BUSY * context.steps.measured_us:
+        return
+    half = events.containing(*_NAMES_HALF)
+    products = events.of_kinds("matrix", "convolution", "attention") & in_tf32(context)
+    if events.share(products) < _IN_TF32 or events.share(half) > _LITTLE:
+        return
+    others = events.containing("float") & ~events.containing(*_STATES)
+    others &= ~(products | half | events.of_kinds("communication"))
+    found = (products | others) & events.counted
+    if not all_have_tf32(context) or events.share(found) < _IN_FLOAT:
+        return
+    share, others_share = events.share(products), events.share(others)
+    yield Occurrence(
+        place="the model",
+        evidence=f"{context.us_text(events.us_per_step(products))} ({share:.0%} of device work) in "
+        f"products and convolutions in TF32, {format_us(events.us_per_step(others))} "
+        f"({others_share:.0%}) in other kernels of float32, and none in half precision",
+        wasted=np.flatnonzero(found),
+        saved=BYTES,
+        caveats=(_UPPER_BOUND,),
+        fix=_lower_precision(context),
+    )
+
+
+FLOAT32_TRAINING = Rule(
+    id="float32-training",
+    family="precision",
+    title="Training runs in float32, without mixed precision",
+    description="Training on NVIDIA devices of compute capability 8.0 or more that compute for "
+    "80% of a step or more: 5% of device work or more in products and convolutions in TF32, half "
+    "of it or more in these and in other kernels of float32 by their names (collectives and "
+    "optimizers aside), and no more than 1% in half precision.",
+    fix=f"Run forward and loss, not the backward, under torch.autocast with bfloat16. {_HALVES}",
+    reference="torch.amp documentation; PyTorch, Automatic Mixed Precision recipe",
+    confidence="low",
+    find=_find_float32_training,
+)
+
+
 # Matrix products on tensor cores whose sizes do not fit their loads.
 
 
