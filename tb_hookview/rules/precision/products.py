@@ -25,6 +25,7 @@ from tb_hookview.rules.evidence.devices import (
     float32_products,
     in_float64,
     in_tf32,
+    may_be_of_convolutions,
     named_so,
     products_of,
     shaped_so,
@@ -450,6 +451,10 @@ FLOAT32_TRAINING = Rule(
 
 
 _SHARE_MATMUL_MISALIGNED = 0.01
+_OR_CONVOLUTIONS = (
+    "The trace lacks the operators of {} of it: these may be convolutions, whose sizes are "
+    "channels and pixels."
+)
 _LISTED = 3
 """Products that the evidence lists."""
 
@@ -460,6 +465,8 @@ def _find_matmul_misaligned(context: Context) -> Iterator[Occurrence]:
     if found.any():
         found &= ~device_events_of(context, attention(context))
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
+    open_ = found & may_be_of_convolutions(context)
+    unknown = context.device_events.us_per_step(open_)
     if share >= _SHARE_MATMUL_MISALIGNED:
         yield Occurrence(
             place="matrix products",
@@ -469,7 +476,11 @@ def _find_matmul_misaligned(context: Context) -> Iterator[Occurrence]:
             "they multiply" + _sizes(context, found),
             wasted=np.flatnonzero(found),
             claims_gain=False,
-            caveats=("The cost is all the time of these kernels; aligned ones take time too.",),
+            confidence="low" if 2 * unknown > time else None,
+            caveats=(
+                "The cost is all the time of these kernels; aligned ones take time too.",
+                *([_OR_CONVOLUTIONS.format(format_us(unknown))] if unknown else []),
+            ),
         )
 
 
@@ -520,7 +531,9 @@ MATMUL_MISALIGNED = Rule(
     description="Kernels of matrix products on tensor cores with align1 or align2 in their names "
     "(in half precision align4 as well; float64 apart), or products in half precision on NVIDIA "
     "devices whose result has rows of a length that 8 does not divide, in 1% of device work or "
-    "more. Convolutions do not count. Those of attention by its parts are in attention-unfused.",
+    "more. Convolutions do not count; kernels that may be of convolutions, as the trace lacks "
+    "their operators, make the confidence low. Those of attention by its parts are in "
+    "attention-unfused.",
     fix="Pad the odd size to a multiple of 8 (better 64), of 4 for TF32. Columns and inner sizes "
     "of a layer's forward are features: vocabulary, classes, hidden sizes. Rows, and sizes of "
     "batched products, come from the data: pad or pack sequences, and drop the last odd batch "
