@@ -437,9 +437,10 @@ FLOAT32_TRAINING = Rule(
     family="precision",
     title="Training runs in float32, without mixed precision",
     description="Training on NVIDIA devices of compute capability 8.0 or more that compute for "
-    "80% of a step or more: 5% of device work or more in products and convolutions in TF32, half "
-    "of it or more in these and in other kernels of float32 by their names (collectives and "
-    "optimizers aside), and no more than 1% in half precision.",
+    "80% of a step or more (of a trace without steps, less its set-up): 5% of device work or more "
+    "in products and convolutions in TF32, half of it or more in these and in other kernels of "
+    "float32 by their names (collectives and optimizers aside), and no more than 1% in half "
+    "precision.",
     fix=f"Run forward and loss, not the backward, under torch.autocast with bfloat16. {_HALVES}",
     reference="torch.amp documentation; PyTorch, Automatic Mixed Precision recipe",
     confidence="low",
