@@ -186,6 +186,7 @@ RULES: tuple[Rule, ...] = (
     copies.DEVICE_LAYOUT_COPIES,
     launches.POINTWISE_UNFUSED,
     launches.SMALL_GRID_LOW_OCCUPANCY,
+    products.FLOAT32_TRAINING,
     graphs.EAGER_COMPILE_CANDIDATE,
     data_parallel.DATAPARALLEL_USED,
     data_parallel.DDP_NON_NCCL,

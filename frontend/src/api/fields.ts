@@ -491,7 +491,7 @@ export const Finding = {
   },
   unrecorded_gain_us_per_step: {
     unit: "us",
-    text: "The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field.",
+    text: "The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path; before them stands what dominates the trace though it happens once, and waiting in every step for the loader's workers. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field.",
   },
   gain_is_estimated: {
     text: "Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown.",

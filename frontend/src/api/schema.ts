@@ -649,7 +649,7 @@ export interface Finding {
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
-  /** The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field. */
+  /** The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path; before them stands what dominates the trace though it happens once, and waiting in every step for the loader's workers. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field. */
   unrecorded_gain_us_per_step: number | null;
   /** Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown. */
   gain_is_estimated: boolean;

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.device.kinds import capability_by_kernels
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
-from tb_hookview.arrays.joins import mask_of, unique
+from tb_hookview.arrays.joins import isin, mask_of, setdiff, unique
 from tb_hookview.arrays.sums import greatest_by, least_by
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
@@ -166,6 +166,24 @@ def of_convolutions(context: Context) -> Bool:
     return context.device_events.launched_by(inside)
 
 
+def without_operator(context: Context) -> Bool:
+    """Device events whose operator the trace lacks: in graphs, or launched in none; shape (d,)."""
+    operator = context.rows.operator_of(context.analysis.device_events.launch)
+    return np.asarray(context.device_events.of_graph | (operator < 0))
+
+
+def may_be_of_convolutions(context: Context) -> Bool:
+    """Device events without an operator where the trace has kernels of convolutions, shape (d,)."""
+    transposes = context.device_events.containing(*LAYOUTS)
+    if not (transposes | context.device_events.of_kinds("convolution")).any():
+        return np.zeros(len(transposes), bool)
+    return without_operator(context)
+
+
+LAYOUTS = ("nchwToNhwc", "nhwcToNchw")
+"""In names of cuDNN's kernels that transpose the operands of convolutions."""
+
+
 # Matrix products: their sizes, and kernels of those that do not fit tensor cores.
 
 
@@ -220,14 +238,18 @@ def misaligned(context: Context) -> Bool:
 def named_so(context: Context) -> Bool:
     """Those of them whose names say so.
 
-    A convolution of 1 x 1 runs such kernels, too, but its sizes are channels and pixels.
+    A convolution of 1 x 1 runs such kernels, too, but its sizes are channels and pixels. Kernels
+    whose operator the trace lacks are taken to be of convolutions if all others of their name are.
     """
-    return (
-        context.device_events.matching(_LOADS_LITTLE, "cutlass")
-        & context.device_events.of_kinds("matrix")
-        & context.device_events.counted
-        & ~of_convolutions(context)
-    )
+    found = context.device_events.matching(_LOADS_LITTLE, "cutlass")
+    found &= context.device_events.of_kinds("matrix")
+    if not found.any():
+        return found
+    convolves, unknown = of_convolutions(context), without_operator(context) & found
+    work, names = context.analysis.device_events, context.analysis.trace.events.name
+    name = names[work.event].astype(np.int64)
+    only = setdiff(unique(name[found & convolves]), name[found & ~convolves & ~unknown])
+    return found & context.device_events.counted & ~convolves & ~(unknown & isin(name, only))
 
 
 def shaped_so(context: Context) -> Bool:

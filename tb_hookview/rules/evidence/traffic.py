@@ -408,9 +408,15 @@ def _type(inputs: Inputs) -> str:
 
 SHARE = 0.05
 """Part of a step from which on time in a loader counts."""
+_SEVERAL = 2
+"""Steps from which on a batch that each of them waits for recurs."""
 _ONE_BATCH = (
     "It is the only batch of the trace, which marks no steps: the time may be that in which the "
     "workers start, once."
+)
+_PACES = (
+    "The host waits for the loader's workers in every step, at least {}: if they set the pace, "
+    "time that is saved here becomes waiting for them."
 )
 _STARTS = (
     "Batches are ready in time once the workers run: more of them would take longer to start. Set "
@@ -450,9 +456,18 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
         examples=context.call_tree.start[rows],
         claims_gain=not once and not starting,
         caveats=(_ONE_BATCH,) if once else (),
+        paces="" if single else _paces(context),
         fix=_STARTS if starting else "",
         latent="" if on_host else "how long a device waited for it is not in this trace",
     )
+
+
+def _paces(context: Context) -> str:
+    """Caveat for other gains if each of several steps waits for a batch for a part that counts."""
+    waits = [step.data_us or 0.0 for step in context.steps.report_rows]
+    if len(waits) < _SEVERAL or min(waits) <= SHARE * context.steps.measured_us:
+        return ""
+    return _PACES.format(format_us(min(waits)))
 
 
 def _starts(us: float, calls: int) -> str:

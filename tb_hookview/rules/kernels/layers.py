@@ -15,11 +15,13 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import (
     ADDS,
+    LAYOUTS,
     Attention,
     attention,
     device_events_of,
     misaligned,
     of_convolutions,
+    without_operator,
 )
 from tb_hookview.rules.evidence.host import Inputs, inputs_of, with_inputs, with_value
 
@@ -214,12 +216,12 @@ _SHARE_CONV_LAYOUT_TRANSPOSE = 0.01
 
 def _find_conv_layout_transpose(context: Context) -> Iterator[Occurrence]:
     events = context.device_events
-    found = events.containing("nchwToNhwc", "nhwcToNchw")
+    found = events.containing(*LAYOUTS)
     found |= events.matching(r"cudnn::ops::.*[Tt]ranspose", "cudnn::ops::")
     found |= events.matching(r"^batched_transpose_\d+x\d+", "batched_transpose_")
     found &= events.counted
     if found.any() and context.analysis.launches_known:
-        found &= of_convolutions(context)
+        found &= of_convolutions(context) | without_operator(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     if share > _SHARE_CONV_LAYOUT_TRANSPOSE:
         yield Occurrence(
@@ -235,7 +237,8 @@ CONV_LAYOUT_TRANSPOSE = Rule(
     family="kernels",
     title="Convolutions transpose between NCHW and channels-last",
     description="Kernels of cuDNN or MIOpen that transpose NCHW and NHWC, launched by "
-    "convolutions, in more than 1% of device work.",
+    "convolutions, in replayed graphs or where the trace lacks the operator, in more than 1% of "
+    "device work.",
     fix="Convert model and input to channels-last: .to(memory_format=torch.channels_last). Then "
     "check that no operator falls back. On ROCm before torch 2.9 also set "
     "PYTORCH_MIOPEN_SUGGEST_NHWC=1.",
