@@ -34,7 +34,6 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import least_by, ranges
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Float, Int, TreeRow
 from tb_hookview.schema import KINDS
-from tb_hookview.trace import EventCategory
 
 
 class OperatorCalls(Struct, frozen=True, dict=True):
@@ -352,8 +351,9 @@ def fusable(analysis: Analysis) -> Bool:
     events, device_events = analysis.trace.events, analysis.device_events
     names = events.name[device_events.event]
     left_out = analysis.trace.strings.map(names, _LEFT_OUT.match, bool)
-    kernel = events.kind[device_events.event] == EventCategory.KERNEL
-    fusable = kernel & isin(analysis.kinds.kind, _FUSABLE) & (device_events.launch >= 0)
+    fusable = (
+        device_events.is_kernel & isin(analysis.kinds.kind, _FUSABLE) & (device_events.launch >= 0)
+    )
     return np.asarray(fusable & ~left_out)
 
 

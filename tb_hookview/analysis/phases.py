@@ -62,12 +62,13 @@ class Phases(Struct, frozen=True):
     """
     closures: TimeSet
     """Time inside of optimizers in which a closure runs."""
+    rows_known: bool
+    """Whether operators, annotations or calls of modules say what ran where."""
     known: Bool
     """Whether the trace has rows that would show each phase but OTHER, in which the rest is; (p,).
 
-    Operators, annotations or modules show one, of the forward all of it. The backward is shown by
-    operators, nodes, marks or ranges, the optimizer where no gradient is accumulated or some
-    optimizer is marked.
+    `rows_known` shows one, of the forward all of it. The backward is shown by operators, nodes,
+    marks or ranges, the optimizer where no gradient is accumulated or some optimizer is marked.
     """
 
 
@@ -108,7 +109,8 @@ def find_phases(
         bool((host.kind == kind).any())
         for kind in (EventCategory.OPERATOR, EventCategory.ANNOTATION)
     )
-    known = np.full(Phase.OTHER, operator or noted or bool((module_calls.module >= 0).any()))
+    rows_known = operator or noted or bool((module_calls.module >= 0).any())
+    known = np.full(Phase.OTHER, rows_known)
     known[Phase.FORWARD] &= forward_known
     known[Phase.BACKWARD] &= operator or bool((row_node >= 0).any() or (back | marked).any())
     known[Phase.OPTIMIZER] &= bool(updating.any() or not (host.role == Role.GRADIENT_SINK).any())
@@ -117,6 +119,7 @@ def find_phases(
         reason=reason,
         time=tuple(times[: Phase.OTHER]),
         closures=closures,
+        rows_known=rows_known,
         known=known,
     )
 

@@ -198,7 +198,8 @@ def _idle(times: dict[Cause, Nanoseconds], step: int, unseen: frozenset[Cause]) 
 def select(analysis: Analysis, steps: Sequence[str] | None) -> Selection:
     """Choose steps by name; a bare number stands for `ProfilerStep#number`.
 
-    The one name `COUNTED` stands for the steps over which means are taken.
+    The one name `COUNTED` stands for the steps over which means are taken. Of several steps of a
+    name those are chosen in which the host launched, if it did in any.
 
     Raises:
         NotFoundError: the trace has no step of that name.
@@ -213,4 +214,11 @@ def select(analysis: Analysis, steps: Sequence[str] | None) -> Selection:
         if step not in names:
             known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             raise NotFoundError(f"{analysis.trace.path}: no step {step!r}; there are {known}")
-    return Selection(analysis, tuple(i for i, name in enumerate(names) if name in wanted), True)
+    launched = analysis.steps.launched.tolist()
+    at_work = {name for name, works in zip(names, launched, strict=True) if works}
+    chosen = (
+        step
+        for step, name in enumerate(names)
+        if name in wanted and (launched[step] or name not in at_work)
+    )
+    return Selection(analysis, tuple(chosen), True)

@@ -192,7 +192,7 @@ def _devices(analysis: Analysis) -> list[schema.Device]:
 
 def _totals(selection: Selection) -> schema.Totals:
     analysis = selection.analysis
-    known = bool((analysis.device_events.launch >= 0).any())
+    known = len(analysis.device_events.launches) > 0
     full = _chosen(selection, analysis.blocked_launches)
     waits = _chosen(selection, np.flatnonzero(analysis.calls == Call.DEVICE_WAIT))
     every = np.ones(len(analysis.device_events), bool)

@@ -37,6 +37,7 @@ _FAR = 0.2
 _NEARLY_ALL = 0.8
 """Part of the idle time from which on one cause is what to begin with."""
 _MERGED = "Unknown: several processes mark steps in this file. Write one file per process."
+_NOT_IN_A_ROW = "Unknown: other steps lie between the chosen ones. Choose steps in a row."
 _NO_STEPS = "Unknown: no complete step with launches was recorded."
 _NO_LAUNCHES = "Unknown: too few device events have their launches in the trace for a replay."
 FAILED = "Unknown: the replay failed on this trace."
@@ -191,6 +192,8 @@ def _refusal(simulator: Simulator) -> str:
         return schema.NOT_TORCHS
     if simulator.window.processes > 1:
         return _MERGED
+    if not simulator.window.in_a_row:
+        return _NOT_IN_A_ROW
     return _NO_LAUNCHES if simulator.window.steps else _NO_STEPS
 
 
@@ -210,12 +213,26 @@ def _without_events(alone: Alone) -> str:
     if alone.bound in ("device", "communication"):
         return ""
     lost = alone.simulator.lost_launches
-    if lost.share < _APART:
+    much = lost.share >= _APART
+    if not much and not _may_decide(alone, lost.time):
         return ""
     what = "the recording ended before the device ran"
     if not lost.at_end:
         what = "the profiler lost the device events of"
-    return f"{what} {lost.share:.0%} of the launches"
+    part = (
+        f"{lost.share:.0%} of the launches"
+        if much
+        else f"work of about {format_us(lost.time / 1000)}"
+    )
+    return f"{what} {part}"
+
+
+def _may_decide(alone: Alone, lost: float) -> bool:
+    """Whether another bottleneck may decide with device time that was lost, nanoseconds."""
+    each = lost / len(alone.simulator.window.steps)
+    margin = alone.margin if alone.bound == "even" else -alone.margin
+    longer = alone.device_side + each > alone.host_side + margin
+    return alone.bound != "unknown" and each > alone.margin and longer
 
 
 def _lacks_the_end(alone: Alone) -> bool:

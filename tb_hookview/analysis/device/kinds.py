@@ -148,10 +148,9 @@ class DeviceEventKinds(Struct, frozen=True):
     unfused: Bool
     """Softmax kernels between two batched products: of kind attention, and no product itself."""
 
-    def of_peers(self, trace: Trace, device_events: DeviceEvents) -> Bool:
+    def of_peers(self, device_events: DeviceEvents) -> Bool:
         """As `LaunchTiming.of_peers`."""
-        kernel = trace.events.kind[device_events.event] == EventCategory.KERNEL
-        return np.asarray((self.kind == COMMUNICATION) & ~kernel)
+        return np.asarray((self.kind == COMMUNICATION) & ~device_events.is_kernel)
 
 
 class _Rule(Struct, frozen=True):
@@ -242,7 +241,7 @@ def device_event_kinds(host: HostRows, device_events: DeviceEvents) -> DeviceEve
     """Kind of every device event; each distinct name is compared once."""
     names, events = host.trace.strings, host.trace.events
     pair = events.name[device_events.event].astype(np.int64) * len(EventCategory)
-    pair += events.kind[device_events.event]
+    pair += device_events.category
     distinct, place = unique_inverse(pair)
     by_name = [
         _kind_of(names[p // len(EventCategory)], EventCategory(p % len(EventCategory)))
@@ -281,8 +280,7 @@ def _use_operators(host: HostRows, device_events: DeviceEvents, kind: Int) -> No
     launch = device_events.launch
     unknown = np.flatnonzero((kind == OTHER) & (launch >= 0))
     kind[unknown] = _kind_around(host, launch[unknown], kind_of_operator)
-    category = host.trace.events.kind[device_events.event]
-    moves = isin(category, [int(EventCategory.COPY), int(EventCategory.SET)])
+    moves = device_events.is_copy | (device_events.category == EventCategory.SET)
     moved = np.flatnonzero(moves & (launch >= 0))
     found = _kind_around(host, launch[moved], _communication)
     kind[moved[found == COMMUNICATION]] = COMMUNICATION

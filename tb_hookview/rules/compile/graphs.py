@@ -186,8 +186,7 @@ def _rows_between(context: Context, inner: TreeRow, before: TreeRow) -> Bool:
 
 def _first_launches(context: Context, inner: TreeRow) -> Bool:
     """First launch in each region, whose gap the host spent between the regions, shape (n,)."""
-    launch = context.analysis.device_events.launch
-    launches = unique(launch[launch >= 0])
+    launches = context.analysis.device_events.launches
     place = np.searchsorted(launches, inner)
     first = launches[place[place < len(launches)]]
     inside = first < context.call_tree.subtree_end[inner[place < len(launches)]]

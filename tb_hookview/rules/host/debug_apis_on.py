@@ -13,7 +13,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import latent_phrase
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.trace import EventCategory
+from tb_hookview.rules.engine.syncs import READS
 
 _CHECKS = ("aten::_is_any_true", "aten::any")
 _TESTS = ("aten::isnan", "aten::ne")
@@ -39,7 +39,7 @@ def _explains(context: Context) -> Bool:
 def _checks_of_gradients(context: Context) -> Bool:
     """Reads of `isnan(gradient).any()` straight inside an autograd node, in most nodes."""
     syncs, analysis = context.syncs, context.analysis
-    read = syncs.outermost("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
+    read = syncs.outermost(*READS)
     check = syncs.before(read)
     checked = syncs.named(check, *_CHECKS)
     test = syncs.before(np.where(checked, check, -1))
@@ -168,9 +168,8 @@ def _blocking_launches(context: Context) -> Iterator[Occurrence]:
     found = np.flatnonzero(syncs.of_blocking_launches & syncs.counted)
     if not len(found):
         return
-    analysis, work = context.analysis, context.analysis.device_events
-    kernels = context.device_events.counted & (work.launch >= 0)
-    kernels &= analysis.trace.events.kind[work.event] == EventCategory.KERNEL
+    work = context.analysis.device_events
+    kernels = work.is_kernel & context.device_events.counted & (work.launch >= 0)
     blocked = kernels & isin(work.launch, syncs.row[found])
     held = context.steps.us_per_step((syncs.end - syncs.start)[found].sum())
     gaps = context.gaps.of_syncs(found)

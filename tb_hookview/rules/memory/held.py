@@ -25,7 +25,6 @@ from tb_hookview.rules.evidence.memory import (
     top_modules,
 )
 from tb_hookview.schema import Phase, module_label
-from tb_hookview.trace import EventCategory
 
 # Peak of a device's memory: which modules and classes hold it.
 
@@ -255,7 +254,7 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
     host, call_tree = context.host, context.call_tree
     if np.isin(host.role, _TRAINS).any():
         return
-    operators = np.flatnonzero((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))
+    operators = np.flatnonzero(host.operators)
     events, event = context.analysis.trace.events, call_tree.event[operators]
     dispatched = context.rows.matching("::", having="::")[operators]
     # An autograd function takes a number under no_grad, too, for a node that is freed at once.
