@@ -18,7 +18,6 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import captured_launches
-from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.device.kinds import eligible_operators
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import (
@@ -99,12 +98,9 @@ class OperatorCalls(Struct, frozen=True, dict=True):
 
     @cached_property
     def in_graph(self) -> Bool:
-        """Calls that launched into the capture of a graph, where graphs are replayed."""
+        """Calls that launched into the capture of a graph, replayed in the selection or not."""
         analysis = self._analysis
-        events, captured = analysis.device_events, captured_launches(analysis.host)
-        replayed = np.flatnonzero(self.selection.device_events if len(captured) else [])
-        if not of_graph(analysis.host, events, replayed).any():
-            return np.zeros(len(analysis.call_tree), bool)
+        captured = captured_launches(analysis.host)
         return self._inside(mask_of(captured, len(analysis.call_tree)).astype(np.float64)) > 0
 
     @property
