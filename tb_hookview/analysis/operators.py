@@ -118,6 +118,8 @@ class OperatorCalls(Struct, frozen=True, dict=True):
         """Whether tensor cores could serve each row, or one inside it."""
         analysis = self._analysis
         found = eligible_operators(analysis.host, analysis.device_events, analysis.kinds)
+        launch = analysis.device_events.launch[analysis.kinds.tensor_core == 1]
+        found[launch[launch >= 0]] = True
         return self._inside(found.astype(np.float64)) > 0
 
     @cached_property
