@@ -12,6 +12,7 @@ from msgspec import Struct
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.phases import PASSES
 from tb_hookview.analysis.unseen import unseen_causes
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.sums import sum_by
@@ -74,7 +75,7 @@ class Selection(Struct, frozen=True, dict=True):
         in_graphs = self.analysis.replayed_graphs.unknown
         chosen = in_graphs if self.chosen is None else in_graphs[list(self.chosen)]
         unknown = np.asarray(chosen.any(0))
-        for phase in (Phase.BACKWARD, Phase.OPTIMIZER):
+        for phase in PASSES:
             unknown[phase] |= not self.analysis.phases.known[phase]
         return unknown
 

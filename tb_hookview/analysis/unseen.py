@@ -47,6 +47,7 @@ def updates_in_graphs(analysis: Analysis) -> Iterator[Fault]:
     host = analysis.host
     texts, rows = host.trace.strings.texts, np.flatnonzero(host.role == Role.OPTIMIZER)
     stepped = any(".step" in texts[name] for name in unique(host.string[rows]).tolist())
+    stepped |= bool(analysis.phases.unmarked.any())
     if not stepped and any(map(is_compiled, texts)):
         yield from counted("compiled-update", len(rows))
 

@@ -16,7 +16,7 @@ from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_per, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import recur
-from tb_hookview.rules.evidence.cuda_graphs import CAPTURES
+from tb_hookview.rules.evidence.cuda_graphs import CAPTURES, captured_share
 from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.rules.evidence.traffic import waits_for_ranks
 from tb_hookview.schema import Phase
@@ -32,6 +32,8 @@ _QUEUED = (
 _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
 _MUCH = 0.25
+_MOST = 0.5
+"""Share of the launches from which on the device's part is not what these steps show."""
 _FAR = 0.2
 """Part by which one of two sides is shorter from which on nobody calls them even."""
 _NEARLY_ALL = 0.8
@@ -106,6 +108,11 @@ _MANY = 10
 _DELAYS = "Unexplained delays add to that."
 _UNKNOWN_IDLE = "Why the device idles is unknown."
 _TRUNCATED = "Unknown: the file is truncated, and what the device did may be missing."
+
+_CAPTURED = (
+    "Unknown: most launches ({:.0%}) were captured into a graph that is not replayed here. Record "
+    "steps that replay it."
+)
 
 
 def unknown_verdict(sentence: str) -> schema.Verdict:
@@ -203,6 +210,8 @@ def _why_unknown(alone: Alone, words: _Sentence) -> str:
         return words.without_events(lost)
     if _lacks_the_end(alone):
         return _TRUNCATED
+    if (captured := _captured(alone)) > _MOST:
+        return _CAPTURED.format(captured)
     if runs_earlier_work(alone):
         return _QUEUED.format(_before(alone) / alone.simulator.recorded.step)
     return ""
@@ -247,6 +256,14 @@ def _lacks_the_end(alone: Alone) -> bool:
     launch = analysis.device_events.launch
     last = analysis.call_tree.end[launch[launch >= 0]].max(initial=window.start)
     return bool(window.host_end - last > _APART * (window.host_end - window.start))
+
+
+def _captured(alone: Alone) -> float:
+    """Share of the launches that run only where a graph is replayed, 0 if device-bound anyway."""
+    window = alone.simulator.window
+    if alone.bound in DEVICE_SIDE:
+        return 0.0
+    return captured_share(alone.simulator.analysis, window.start, window.host_end)
 
 
 def runs_earlier_work(alone: Alone) -> bool:

@@ -115,6 +115,28 @@ def test_half_of_the_nodes_say_enough(tmp_path: Path) -> None:
     assert report(tmp_path, picture.replace("[eval seq=3]", "")).verdict.bound == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("captured", "after", "bound"),
+    [
+        ("[launch] [launch]", "launch", "unknown"),
+        ("[launch]", "launch", "host"),
+        ("[launch] [launch]", "cudaGraphLaunch", "host"),
+    ],
+)
+def test_what_is_captured_and_never_replayed_may_decide(
+    captured: str, after: str, bound: str, tmp_path: Path
+) -> None:
+    picture = f"""
+        main ops   [aten::add]                           [aten::mm          ]
+        main calls             [cudaStreamBeginCapture]  {captured:17} [cudaStreamEndCapture]
+        main calls {" " * 95} [{after} corr=2]
+        gpu  kernel{" " * 95}   [k corr=2]
+        """
+    found = report(tmp_path, picture).verdict
+    assert found.bound == bound
+    assert ("most launches (67%) were captured" in found.sentence) == (bound == "unknown")
+
+
 def test_what_the_device_did_not_run_in_time_may_decide(tmp_path: Path) -> None:
     """The host has launched the second kernel as the recording ends; by the first they are even."""
     picture = """

@@ -1925,7 +1925,7 @@ export interface Step {
   forward_us: number | null;
   /** Time in which any thread evaluated an autograd node (with the sums of gradients that the engine runs between nodes, also where the trace has no `evaluate_function` rows around them), or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`), or in FSDP's after the last node (`FSDP::root_post_backward_callback`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. Null too, as `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step may hold the phase (`totals.unplaced_graph_us`). */
   backward_us: number | null;
-  /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. Null where gradients are accumulated and the trace has none of these: an update that is not marked is in `other_us`. */
+  /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations), fused updates outside of these (`aten::_fused_adamw_`), and a compiled region that holds an update (`aten::_foreach_addcdiv_` too), but no forward, node or replayed graph. To multiply the loss by the scale is part of the forward, whose graph it adds to. Null where gradients are accumulated and the trace has none of these: an update of one's own is in `other_us`. */
   optimizer_us: number | null;
   /** Time in neither of these inside `DataLoader` annotations. */
   data_us: number | null;

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.device.events import DeviceEvents, of_graph
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
@@ -364,8 +364,8 @@ def tensor_core_eligible(
 ) -> Bool:
     """Device events that an innermost eligible operator launched itself, shape (d,).
 
-    Those that run on tensor cores are eligible whatever launched them: the operators of replayed
-    graphs and of launches before the trace are not in it.
+    Those that run on tensor cores are eligible whatever launched them, and of a replayed graph no
+    others: its operators, and those of launches before the trace, are not in it.
     """
     eligible = eligible_operators(host, device_events, kinds)
     outer = np.zeros(len(host), bool)
@@ -376,6 +376,7 @@ def tensor_core_eligible(
         outer[row] = True
     innermost = (eligible & ~outer).astype(np.int64)
     launched = lookup(innermost, _launchers(host, device_events)) > 0
+    launched &= ~of_graph(host, device_events, np.arange(len(device_events)))
     return np.asarray(launched | (kinds.tensor_core == 1))
 
 

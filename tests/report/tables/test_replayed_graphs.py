@@ -142,7 +142,7 @@ def test_inference_that_launches_its_last_layer(tmp_path: Path) -> None:
 
 
 def test_operators_that_were_captured(tmp_path: Path) -> None:
-    """What they launched runs in the replay; without one it does not run."""
+    """What they launched runs in the replay, which may be after the recording."""
     picture = """
         main calls  [begin]                           [end]
         main ops           [aten::mm           ]            {}
@@ -156,7 +156,7 @@ def test_operators_that_were_captured(tmp_path: Path) -> None:
         data = build_report(load(grid.write(tmp_path / f"{number}.json", traced))).data
         (row,) = data.operators
         times.append((row.device_us, row.self_device_us))
-    assert times == [(None, None), (0, 0)]
+    assert times == [(None, None)] * 2
 
 
 STEPS = """
