@@ -109,16 +109,8 @@ def find_phases(
         phase = REASONS[number]
         times[phase] = _union(times[phase], intervals.subtract(whole, taken))
         taken = _union(taken, whole)
-    marked = isin(host.role, [int(role) for role in MARK_ROLES])
-    operator, noted = (
-        bool((host.kind == kind).any())
-        for kind in (EventCategory.OPERATOR, EventCategory.ANNOTATION)
-    )
-    rows_known = operator or noted or bool((module_calls.module >= 0).any())
-    known = np.full(Phase.OTHER, rows_known)
+    rows_known, known = _known(host, module_calls, row_node, back, updating)
     known[Phase.FORWARD] &= forward_known
-    known[Phase.BACKWARD] &= operator or bool((row_node >= 0).any() or (back | marked).any())
-    known[Phase.OPTIMIZER] &= bool(updating.any() or not (host.role == Role.GRADIENT_SINK).any())
     return Phases(
         row=np.array(REASONS)[reason],
         reason=reason,
@@ -128,6 +120,22 @@ def find_phases(
         known=known,
         unmarked=unmarked,
     )
+
+
+def _known(
+    host: HostRows, module_calls: ModuleCalls, row_node: NodeIndex, back: Bool, updating: Bool
+) -> tuple[bool, Bool]:
+    """`Phases.rows_known`, and `Phases.known` but for the forward."""
+    marked = isin(host.role, [int(role) for role in MARK_ROLES])
+    operator, noted = (
+        bool((host.kind == kind).any())
+        for kind in (EventCategory.OPERATOR, EventCategory.ANNOTATION)
+    )
+    rows_known = operator or noted or bool((module_calls.module >= 0).any())
+    known = np.full(Phase.OTHER, rows_known)
+    known[Phase.BACKWARD] &= operator or bool((row_node >= 0).any() or (back | marked).any())
+    known[Phase.OPTIMIZER] &= bool(updating.any() or not (host.role == Role.GRADIENT_SINK).any())
+    return rows_known, known
 
 
 def _closures(
