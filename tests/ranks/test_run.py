@@ -260,6 +260,17 @@ def test_waits_of_a_step_without_a_match_are_unknown_and_in_no_mean(tmp_path: Pa
     assert run.ranks[0].wait_us == 6000
 
 
+def test_what_made_a_rank_late_in_a_step_without_a_match_is_no_excess_of_the_next(
+    tmp_path: Path,
+) -> None:
+    spells = [Spell(), Spell(), Spell(b=9.0)]
+    whole = analyzed(write_run(tmp_path / "whole", spells, grouped=False)).stragglers[0]
+    run = write_run(tmp_path / "lacking", spells, grouped=False, twice={1: [2]})
+    (row,) = analyzed(run).stragglers
+    assert (row.steps, row.module, row.excess_us) == (3, "b", whole.excess_us)
+    assert row.left_step_us == pytest.approx(whole.left_step_us)
+
+
 @pytest.mark.parametrize("device", [True, False])
 def test_a_rank_whose_collectives_are_not_recorded_may_be_the_straggler(
     tmp_path: Path, device: bool
