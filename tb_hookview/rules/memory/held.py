@@ -294,7 +294,8 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
 
 def _zeroes_gradients(context: Context) -> Bool:
     """Rows of an optimizer's zero_grad, shape (n,)."""
-    return (context.host.role == Role.OPTIMIZER) & context.rows.beginning("Optimizer.zero_grad#")
+    zeroing = context.rows.beginning("Optimizer.zero_grad#")
+    return np.asarray((context.host.role == Role.OPTIMIZER) & zeroing)
 
 
 def _untrained(context: Context, zeroes: Bool) -> Bool:
