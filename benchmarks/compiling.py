@@ -85,9 +85,6 @@ def _measured(name: str, ours: str) -> dict[str, Any]:
     return found
 
 
-_COLUMNS = ("model", "pairs", "CPU time", "process alone", "difference", "ours", "of the process")
-
-
 def _row(name: str, pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> list[str]:
     differences = [100 * (ours["own"] / without["own"] - 1) for ours, without in pairs]
     ours = statistics.median(each["ours"] for each, _ in pairs)

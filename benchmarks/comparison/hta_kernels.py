@@ -17,7 +17,8 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.types import Bool, Nanoseconds, TimeSet
 from tb_hookview.report.tables.devices import find_use
 from tb_hookview.report.tables.kernels import kernel_rows
-from tb_hookview.tables.catalogue import event_table
+from tb_hookview.tables.catalogue import entry, event_rows
+from tb_hookview.tables.table import Table
 
 LAUNCHES = (
     "cudaLaunchKernel",
@@ -124,7 +125,8 @@ def equal_names(theirs: ByName, ours: ByName) -> int:
 def launches(made: Analysis, chosen: Bool) -> list[list[float]]:
     """Time of the call, time on the device, and the delay between them, of each launch."""
     selection = _LookedAt(made, None, looked_at=chosen)
-    columns = event_table("device_events", lambda: selection).to_columns()
+    row_type = entry("device_events").row_type
+    columns = Table(row_type, lambda: event_rows("device_events", selection)).to_columns()
     string = made.trace.strings
     calls = made.device_events.launch[chosen].tolist()
     name = [string[int(made.host.string[call])] if call >= 0 else "" for call in calls]

@@ -19,6 +19,7 @@ test("the straggler is named with its module and what a step gains", async () =>
   await drawn(page.locator(".rank-heat canvas"), 2);
   expect(await page.locator(".rank-heat-ranks .late").allInnerTexts()).toEqual(["2"]);
   expect(await page.locator(".rank-heat-outline.late").count()).toBe(1);
+  expect(await page.locator(".band .path-head").innerText()).toContain("mean over ranks");
   await page.locator(".cell-look").first().waitFor();
   expect((await page.locator(".cell-look").allInnerTexts())[0]).toBe("2");
   expect(await seriousFaults(page)).toEqual([]);

@@ -47,7 +47,7 @@ from tb_hookview.analysis.host.library_starts import call_rows
 from tb_hookview.analysis.host.rows import HostRows, Role, roles
 from tb_hookview.analysis.host.stacks import call_tree_of
 from tb_hookview.analysis.idle.causes import find_gaps
-from tb_hookview.analysis.idle.gaps import Cause, Gaps, KernelLoads, find_kernel_loads, mostly_in
+from tb_hookview.analysis.idle.gaps import Cause, Gaps, KernelLoads, find_kernel_loads, launching_in
 from tb_hookview.analysis.loaders import loads_once
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.modules.attribution import (
@@ -222,7 +222,7 @@ class Analysis(Struct, frozen=True, dict=True):
         is marked: in later steps of others that recurs; shape (g,)."""
         if self.steps.marked:
             return np.zeros(len(self.gaps), bool)
-        return mostly_in(self.gaps, Cause.LAUNCH, self.compile_time)
+        return launching_in(self.gaps, self.compile_time)
 
     @cached_property
     def idle_before_call(self) -> Nanoseconds:
@@ -339,7 +339,7 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def sync_idle(self) -> Nanoseconds | None:
         """Device idle time that each sync caused; None without a known launch."""
-        if not (self.device_events.launch >= 0).any():
+        if not len(self.device_events.launches):
             return None
         return self.gaps.by_sync(len(self.syncs))
 
@@ -445,10 +445,9 @@ class Analysis(Struct, frozen=True, dict=True):
 
         What is captured into a graph does not run.
         """
-        launch = self.device_events.launch
-        if not len(launch):
+        if not len(self.device_events):
             return np.ones(len(self.call_tree), bool)
-        return self.call_tree.holds(mask_of(launch[launch >= 0], len(self.call_tree)))
+        return self.call_tree.holds(mask_of(self.device_events.launches, len(self.call_tree)))
 
     @cached_property
     def counted_calls(self) -> Bool:
@@ -498,11 +497,11 @@ def analyze_trace(trace: Trace) -> Analysis:
     placed = place_device_events(device_events, launched, compiled)
     calls = call_rows(host)
     kinds = device_event_kinds(host, device_events)
-    timing = LaunchTiming(host, device_events, calls, kinds.of_peers(trace, device_events))
+    timing = LaunchTiming(host, device_events, calls, kinds.of_peers(device_events))
     clocks = clock_errors(host, device_events, calls)
     call_times = divide_calls(timing, clocks.skew)
     syncs = find_syncs(host, calls, call_times, device_events.duration)
-    launches_known = _launches_known(host, module_calls, device_events)
+    launches_known = phases.rows_known and len(device_events.launches) > 0
     active = _activity(host, device_events, known=launches_known)
     steps = find_steps(trace, event_role, bounds, active)
     return Analysis(
@@ -539,13 +538,6 @@ def _attributed(
     base = attribute(host, nodes, modules, module_calls)
     compiled = place_compiled(host, nodes, modules, module_calls, base, device_events)
     return (with_compiled_rows(compiled) if compiled else base), compiled
-
-
-def _launches_known(host: HostRows, module_calls: ModuleCalls, device_events: DeviceEvents) -> bool:
-    if not (device_events.launch >= 0).any():
-        return False
-    named = [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
-    return bool((module_calls.module >= 0).any() or isin(host.trace.events.kind, named).any())
 
 
 def _activity(host: HostRows, device_events: DeviceEvents, *, known: bool) -> Nanoseconds:

@@ -23,7 +23,6 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.steps import launching_step, whole_steps
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.sums import greatest_by
 from tb_hookview.arrays.types import Bool, Intervals, Nanoseconds
 from tb_hookview.trace import EventCategory
@@ -81,17 +80,15 @@ def device_steps(analysis: Analysis) -> tuple[Intervals, int]:
 
 def _claims(analysis: Analysis) -> list[Intervals]:
     """Intervals that each category claims, in their order; they may overlap."""
-    host = analysis.host
-    kind = analysis.trace.events.kind[analysis.device_events.event]
-    collective = (analysis.kinds.kind == COMMUNICATION) & (kind == EventCategory.KERNEL)
+    host, work = analysis.host, analysis.device_events
+    collective = (analysis.kinds.kind == COMMUNICATION) & work.is_kernel
     named = host.is_named(lambda text: text.startswith(_COLLECTIVES))
     named &= host.kind != EventCategory.RUNTIME
-    rest = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-    rest &= ~named & (host.role != Role.DATA)
+    rest = host.operators_and_annotations & ~named & (host.role != Role.DATA)
     return [
-        _of_events(analysis, (kind == EventCategory.KERNEL) & ~collective),
-        _of_events(analysis, kind == EventCategory.COPY),
-        _of_events(analysis, kind == EventCategory.SET),
+        _of_events(analysis, work.is_kernel & ~collective),
+        _of_events(analysis, work.is_copy),
+        _of_events(analysis, work.category == EventCategory.SET),
         np.concatenate([_of_events(analysis, collective), _of_rows(analysis, named)]),
         _of_rows(analysis, host.kind == EventCategory.RUNTIME),
         _of_rows(analysis, host.role == Role.DATA),

@@ -12,7 +12,7 @@ from tb_hookview.arrays.types import EventRow, Float, Int, Intervals, Nanosecond
 from tb_hookview.trace import EventCategory, Trace
 
 _OPTIMIZER_STEP, _ZERO_GRAD = "Optimizer.step#", "Optimizer.zero_grad#"
-_SCALER_CHECK = "aten::_amp_foreach_non_finite_check_and_unscale_"
+SCALER_CHECK = "aten::_amp_foreach_non_finite_check_and_unscale_"
 _READS = {"aten::item", "aten::is_nonzero", "aten::detach", "aten::to", "detach"}
 """Operators by which values are read and logged."""
 _LONGEST = 40
@@ -93,7 +93,7 @@ def _skipped(trace: Trace, zeroed: Nanoseconds, steps: EventRow, passes: _Passes
     following = unique(np.searchsorted(passes.start, zeroed))
     following = following[(following > 0) & (following < len(passes.start))]
     between = np.stack([passes.end[following - 1], passes.start[following]])
-    checks = np.array([text == _SCALER_CHECK for text in trace.strings.texts])[events.name]
+    checks = np.array([text == SCALER_CHECK for text in trace.strings.texts])[events.name]
     checked = np.diff(np.searchsorted(np.sort(events.start[checks]), between), axis=0)[0] > 0
     unused = np.diff(np.searchsorted(start, between), axis=0)[0] == 0
     return np.asarray(between[0][unused & checked])

@@ -18,7 +18,6 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import captured_launches
-from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.device.kinds import eligible_operators
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import (
@@ -34,7 +33,6 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import least_by, ranges
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Float, Int, TreeRow
 from tb_hookview.schema import KINDS
-from tb_hookview.trace import EventCategory
 
 
 class OperatorCalls(Struct, frozen=True, dict=True):
@@ -99,12 +97,9 @@ class OperatorCalls(Struct, frozen=True, dict=True):
 
     @cached_property
     def in_graph(self) -> Bool:
-        """Calls that launched into the capture of a graph, where graphs are replayed."""
+        """Calls that launched into the capture of a graph, replayed in the selection or not."""
         analysis = self._analysis
-        events, captured = analysis.device_events, captured_launches(analysis.host)
-        replayed = np.flatnonzero(self.selection.device_events if len(captured) else [])
-        if not of_graph(analysis.host, events, replayed).any():
-            return np.zeros(len(analysis.call_tree), bool)
+        captured = captured_launches(analysis.host)
         return self._inside(mask_of(captured, len(analysis.call_tree)).astype(np.float64)) > 0
 
     @property
@@ -122,6 +117,8 @@ class OperatorCalls(Struct, frozen=True, dict=True):
         """Whether tensor cores could serve each row, or one inside it."""
         analysis = self._analysis
         found = eligible_operators(analysis.host, analysis.device_events, analysis.kinds)
+        launch = analysis.device_events.launch[analysis.kinds.tensor_core == 1]
+        found[launch[launch >= 0]] = True
         return self._inside(found.astype(np.float64)) > 0
 
     @cached_property
@@ -352,8 +349,9 @@ def fusable(analysis: Analysis) -> Bool:
     events, device_events = analysis.trace.events, analysis.device_events
     names = events.name[device_events.event]
     left_out = analysis.trace.strings.map(names, _LEFT_OUT.match, bool)
-    kernel = events.kind[device_events.event] == EventCategory.KERNEL
-    fusable = kernel & isin(analysis.kinds.kind, _FUSABLE) & (device_events.launch >= 0)
+    fusable = (
+        device_events.is_kernel & isin(analysis.kinds.kind, _FUSABLE) & (device_events.launch >= 0)
+    )
     return np.asarray(fusable & ~left_out)
 
 

@@ -4,8 +4,8 @@ A host row is in the phase of the first of these that holds:
 
 1. inside an autograd node's evaluation: backward
 2. inside the optimizer (3.), and forward by 6., as a closure is: forward
-3. inside an `Optimizer.*` annotation or a marked call that scales or clips gradients, but not in
-   a closure (`_closures`): optimizer
+3. inside an `Optimizer.*` annotation, a marked call that scales or clips gradients, or an update
+   that is not marked (`unmarked_updates`), but not in a closure (`_closures`): optimizer
 4. inside a `DataLoader` annotation: data
 5. inside a range by which a pipeline marks its backward, or FSDP its end (`phase_ranges`): backward
 6. inside such a range of its forward or of torch's wrappers (DDP, FSDP), a module's call, or an
@@ -28,6 +28,7 @@ from tb_hookview.analysis.device.events import DeviceEvents, of_graph
 from tb_hookview.analysis.host.activity import phase_ranges
 from tb_hookview.analysis.host.rows import MARK_ROLES, HostRows, Role
 from tb_hookview.analysis.modules.tree import ModuleCalls
+from tb_hookview.analysis.unmarked_updates import find_unmarked_updates
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
@@ -62,13 +63,16 @@ class Phases(Struct, frozen=True):
     """
     closures: TimeSet
     """Time inside of optimizers in which a closure runs."""
+    rows_known: bool
+    """Whether operators, annotations or calls of modules say what ran where."""
     known: Bool
     """Whether the trace has rows that would show each phase but OTHER, in which the rest is; (p,).
 
-    Operators, annotations or modules show one, of the forward all of it. The backward is shown by
-    operators, nodes, marks or ranges, the optimizer where no gradient is accumulated or some
-    optimizer is marked.
+    `rows_known` shows one, of the forward all of it. The backward is shown by operators, nodes,
+    marks or ranges, the optimizer where no gradient is accumulated or some optimizer is marked.
     """
+    unmarked: Bool
+    """Rows of updates in no optimizer that is marked, shape (n,)."""
 
 
 def find_phases(
@@ -84,6 +88,8 @@ def find_phases(
     """
     updating = isin(host.role, [int(role) for role in _UPDATING])
     forward, forward_known = _forward(host, row_node, module_calls, forward_ops)
+    unmarked = find_unmarked_updates(host, updating, forward, row_node >= 0)
+    updating |= unmarked
     closure = forward & (host.call_tree.nearest_above(updating) >= 0)
     ahead, back = phase_ranges(host)
     forward_known |= bool(ahead.any())
@@ -108,7 +114,8 @@ def find_phases(
         bool((host.kind == kind).any())
         for kind in (EventCategory.OPERATOR, EventCategory.ANNOTATION)
     )
-    known = np.full(Phase.OTHER, operator or noted or bool((module_calls.module >= 0).any()))
+    rows_known = operator or noted or bool((module_calls.module >= 0).any())
+    known = np.full(Phase.OTHER, rows_known)
     known[Phase.FORWARD] &= forward_known
     known[Phase.BACKWARD] &= operator or bool((row_node >= 0).any() or (back | marked).any())
     known[Phase.OPTIMIZER] &= bool(updating.any() or not (host.role == Role.GRADIENT_SINK).any())
@@ -117,7 +124,9 @@ def find_phases(
         reason=reason,
         time=tuple(times[: Phase.OTHER]),
         closures=closures,
+        rows_known=rows_known,
         known=known,
+        unmarked=unmarked,
     )
 
 
@@ -250,7 +259,7 @@ def find_replayed_graphs(
     if not unplaced.any():
         return ReplayedGraphs(unplaced, unknown)
     updates = host.is_named(lambda text: text.startswith(_OPTIMIZER_STEP))
-    in_update = lookup(host.call_tree.inside(updates), events.launch) > 0
+    in_update = lookup(host.call_tree.inside(updates | phases.unmarked), events.launch) > 0
     shows = (phase == Phase.FORWARD) | (phase == Phase.BACKWARD)
     shows |= (phase == Phase.OPTIMIZER) & in_update
     seen = np.zeros_like(unknown)

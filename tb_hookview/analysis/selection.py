@@ -12,6 +12,7 @@ from msgspec import Struct
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.phases import PASSES
 from tb_hookview.analysis.unseen import unseen_causes
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.sums import sum_by
@@ -74,7 +75,7 @@ class Selection(Struct, frozen=True, dict=True):
         in_graphs = self.analysis.replayed_graphs.unknown
         chosen = in_graphs if self.chosen is None else in_graphs[list(self.chosen)]
         unknown = np.asarray(chosen.any(0))
-        for phase in (Phase.BACKWARD, Phase.OPTIMIZER):
+        for phase in PASSES:
             unknown[phase] |= not self.analysis.phases.known[phase]
         return unknown
 
@@ -198,7 +199,8 @@ def _idle(times: dict[Cause, Nanoseconds], step: int, unseen: frozenset[Cause]) 
 def select(analysis: Analysis, steps: Sequence[str] | None) -> Selection:
     """Choose steps by name; a bare number stands for `ProfilerStep#number`.
 
-    The one name `COUNTED` stands for the steps over which means are taken.
+    The one name `COUNTED` stands for the steps over which means are taken. Of several steps of a
+    name those are chosen in which the host launched, if it did in any.
 
     Raises:
         NotFoundError: the trace has no step of that name.
@@ -213,4 +215,11 @@ def select(analysis: Analysis, steps: Sequence[str] | None) -> Selection:
         if step not in names:
             known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             raise NotFoundError(f"{analysis.trace.path}: no step {step!r}; there are {known}")
-    return Selection(analysis, tuple(i for i, name in enumerate(names) if name in wanted), True)
+    launched = analysis.steps.launched.tolist()
+    at_work = {name for name, works in zip(names, launched, strict=True) if works}
+    chosen = (
+        step
+        for step, name in enumerate(names)
+        if name in wanted and (launched[step] or name not in at_work)
+    )
+    return Selection(analysis, tuple(chosen), True)

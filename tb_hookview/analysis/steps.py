@@ -86,10 +86,14 @@ class Steps(Struct, frozen=True):
         return self.mark if self.marked and not self.each else self.window
 
     @property
+    def launched(self) -> Bool:
+        """Whether the host launched in each step."""
+        return self.counted | isin(np.arange(len(self.name)), (self.warm_up, *self.lost))
+
+    @property
     def worked(self) -> Intervals:
         """Windows of the steps in which the host launched; of all steps where it did in none."""
-        launched = self.counted | isin(np.arange(len(self.name)), (self.warm_up, *self.lost))
-        return self.window[launched] if launched.any() else self.window
+        return self.window[self.launched] if self.launched.any() else self.window
 
     def at(self, time: Nanoseconds) -> StepIndex:
         """Step in which each moment lies, -1 outside all."""
@@ -305,7 +309,7 @@ def step_times(
     duration = window[:, 1] - window[:, 0]
     named = tuple(intervals.lengths_within(time, window) for time in phases.time)
     busy, backward_idle = _device_times(device_events, phases.time[Phase.BACKWARD], window)
-    any_event, any_launch = len(device_events) > 0, bool((device_events.launch >= 0).any())
+    any_event, any_launch = len(device_events) > 0, len(device_events.launches) > 0
     return StepTimes(
         duration=duration,
         phase=(*named, duration - sum(named)),
@@ -386,7 +390,7 @@ def _after_start(
     """
     known = (syncs.blocking_event >= 0) & (lookup(device_events.launch, syncs.blocking_event) < 0)
     known &= syncs.at_start
-    launch = device_events.launch[device_events.launch >= 0]
+    launch = device_events.launches
     first = host.call_tree.start[launch].min(initial=np.iinfo(np.int64).max)
     unseen = (len(launch) > 0) & (syncs.end < first) & is_device_wide(host, syncs.row)
     later = window.copy()
@@ -423,8 +427,7 @@ def _launched(
     host: HostRows, device_events: DeviceEvents, since: Nanoseconds, until: Nanoseconds
 ) -> Bool:
     """Whether anything was launched between moments."""
-    launch = device_events.launch
-    launched = np.sort(host.call_tree.start[launch[launch >= 0]])
+    launched = np.sort(host.call_tree.start[device_events.launches])
     place = np.searchsorted(launched, since)
     return np.asarray(np.searchsorted(launched, until, side="right") > place)
 

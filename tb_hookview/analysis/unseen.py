@@ -47,6 +47,7 @@ def updates_in_graphs(analysis: Analysis) -> Iterator[Fault]:
     host = analysis.host
     texts, rows = host.trace.strings.texts, np.flatnonzero(host.role == Role.OPTIMIZER)
     stepped = any(".step" in texts[name] for name in unique(host.string[rows]).tolist())
+    stepped |= bool(analysis.phases.unmarked.any())
     if not stepped and any(map(is_compiled, texts)):
         yield from counted("compiled-update", len(rows))
 
@@ -148,7 +149,7 @@ _BY_NAMES = frozenset({Cause.DATA_LOADING})
 
 def unseen_causes(analysis: Analysis) -> frozenset[Cause]:
     """Causes of idle time that nothing in the trace would show: no idle time has one."""
-    called = calls_runtime(analysis.host) or bool((analysis.device_events.launch >= 0).any())
+    called = calls_runtime(analysis.host) or len(analysis.device_events.launches) > 0
     named = bool(analysis.phases.known[Phase.DATA])
     unseen = (frozenset() if called else _BY_CALLS) | (frozenset() if named else _BY_NAMES)
     if not called and not named:

@@ -241,6 +241,12 @@ def running_max(key: Int, value: Int) -> Int:
     return np.asarray(values[np.maximum.accumulate(rank + lifted) - lifted])
 
 
+def last_greatest(values: Int) -> Int:
+    """Place of the greatest value up to each one, of equal ones the last."""
+    reached = np.maximum.accumulate(values)
+    return np.maximum.accumulate(np.where(values == reached, np.arange(len(values)), 0))
+
+
 def pair_key(first: Int, second: Int) -> Int:
     """One int64 for two non-negative numbers; equal only where both are equal."""
     return np.asarray((first << 32) | second)

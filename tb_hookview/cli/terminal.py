@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tb_hookview.document.document import Document
-
-Progress = Callable[[str, float | None], None]
+    from tb_hookview.progress import Progress
 
 PIPED_COLUMNS = 140
 """Width of tables that are written to a pipe or file, in columns."""

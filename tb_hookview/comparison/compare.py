@@ -28,6 +28,7 @@ from tb_hookview.comparison.sides import (
     totals,
 )
 from tb_hookview.schema import (
+    SHOWN_PHASES,
     Comparison,
     Finding,
     FindingChange,
@@ -280,10 +281,9 @@ def _most(sizes: Iterable[int | None]) -> float | None:
 
 _SLOWED = 0.05
 """Share of a recorded step from which on what recording cost it matters to a comparison."""
-PHASES = ("forward", "backward", "optimizer", "data", "other")
 SPREAD = (
     "duration_us",
-    *(f"{phase}_us" for phase in PHASES),
+    *(f"{phase}_us" for phase in SHOWN_PHASES),
     "device_busy_us",
     "device_idle_us",
     "sync_blocked_us",
@@ -317,7 +317,7 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
         sync_blocked_us=totals(left, right, StepMeans.blocked),
         modules=_modules(left, right, matches),
         speedup=step.base / step.other if step.base and step.other else None,
-        phases_us={phase: _mean(left, right, f"{phase}_us") for phase in PHASES},
+        phases_us={phase: _mean(left, right, f"{phase}_us") for phase in SHOWN_PHASES},
         device_busy_us=_mean(left, right, "device_busy_us"),
         device_idle_us=_mean(left, right, "device_idle_us"),
         idle_us=_idle(left, right),

@@ -192,7 +192,7 @@ def _devices(analysis: Analysis) -> list[schema.Device]:
 
 def _totals(selection: Selection) -> schema.Totals:
     analysis = selection.analysis
-    known = bool((analysis.device_events.launch >= 0).any())
+    known = len(analysis.device_events.launches) > 0
     full = _chosen(selection, analysis.blocked_launches)
     waits = _chosen(selection, np.flatnonzero(analysis.calls == Call.DEVICE_WAIT))
     every = np.ones(len(analysis.device_events), bool)
@@ -257,8 +257,7 @@ def _device_us_by_phase(selection: Selection, wanted: Bool) -> list[float | None
     launched = np.flatnonzero(chosen & (analysis.device_events.launch >= 0))
     phase = analysis.phases.row[analysis.device_events.launch[launched]]
     total = sum_by(phase, analysis.device_events.duration[launched], len(Phase))
-    unknown = selection.unknown_phases.copy()
-    unknown[Phase.FORWARD] |= analysis.without_phase.any()
+    unknown = selection.unknown_phases
     return [None if lacks else to_us(ns) for ns, lacks in zip(total, unknown, strict=True)]
 
 

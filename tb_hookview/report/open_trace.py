@@ -22,7 +22,7 @@ from tb_hookview.schema import COUNTED, ReportData
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis
-    from tb_hookview.analysis.selection import Selection
+    from tb_hookview.analysis.selection import Derived, Selection
     from tb_hookview.report.whatif import WhatIfs
     from tb_hookview.simulation.simulator import Simulator
     from tb_hookview.tables.model.columns import Arrays
@@ -38,7 +38,6 @@ BYTES = 2 << 30
 """Memory that everything open may take together. One that takes more is there alone."""
 
 Value = TypeVar("Value")
-Derived = TypeVar("Derived")
 _uses = count()
 
 
@@ -109,7 +108,7 @@ class Opened(Generic[Value]):
         """
         with self._making.setdefault(key, Lock()):
             if (found := self.get(key)) is not None:
-                return cast(Derived, found)
+                return cast("Derived", found)
             made = make()
             self.keep(key, made, size if isinstance(size, int) else size(made))
             return made

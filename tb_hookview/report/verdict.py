@@ -16,7 +16,7 @@ from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_per, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import recur
-from tb_hookview.rules.evidence.cuda_graphs import CAPTURES
+from tb_hookview.rules.evidence.cuda_graphs import CAPTURES, captured_share
 from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.rules.evidence.traffic import waits_for_ranks
 from tb_hookview.schema import Phase
@@ -32,11 +32,14 @@ _QUEUED = (
 _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
 _MUCH = 0.25
+_MOST = 0.5
+"""Share of the launches from which on the device's part is not what these steps show."""
 _FAR = 0.2
 """Part by which one of two sides is shorter from which on nobody calls them even."""
 _NEARLY_ALL = 0.8
 """Part of the idle time from which on one cause is what to begin with."""
 _MERGED = "Unknown: several processes mark steps in this file. Write one file per process."
+_NOT_IN_A_ROW = "Unknown: other steps lie between the chosen ones. Choose steps in a row."
 _NO_STEPS = "Unknown: no complete step with launches was recorded."
 _NO_LAUNCHES = "Unknown: too few device events have their launches in the trace for a replay."
 FAILED = "Unknown: the replay failed on this trace."
@@ -104,6 +107,11 @@ _MANY = 10
 _DELAYS = "Unexplained delays add to that."
 _UNKNOWN_IDLE = "Why the device idles is unknown."
 _TRUNCATED = "Unknown: the file is truncated, and what the device did may be missing."
+
+_CAPTURED = (
+    "Unknown: most launches ({:.0%}) were captured into a graph that is not replayed here. Record "
+    "steps that replay it."
+)
 
 
 def unknown_verdict(sentence: str) -> schema.Verdict:
@@ -190,6 +198,8 @@ def _refusal(simulator: Simulator) -> str:
         return schema.NOT_TORCHS
     if simulator.window.processes > 1:
         return _MERGED
+    if not simulator.window.in_a_row:
+        return _NOT_IN_A_ROW
     return _NO_LAUNCHES if simulator.window.steps else _NO_STEPS
 
 
@@ -199,6 +209,8 @@ def _why_unknown(alone: Alone, words: _Sentence) -> str:
         return words.without_events(lost)
     if _lacks_the_end(alone):
         return _TRUNCATED
+    if (captured := _captured(alone)) > _MOST:
+        return _CAPTURED.format(captured)
     if runs_earlier_work(alone):
         return _QUEUED.format(_before(alone) / alone.simulator.recorded.step)
     return ""
@@ -209,12 +221,26 @@ def _without_events(alone: Alone) -> str:
     if alone.bound in ("device", "communication"):
         return ""
     lost = alone.simulator.lost_launches
-    if lost.share < _APART:
+    much = lost.share >= _APART
+    if not much and not _may_decide(alone, lost.time):
         return ""
     what = "the recording ended before the device ran"
     if not lost.at_end:
         what = "the profiler lost the device events of"
-    return f"{what} {lost.share:.0%} of the launches"
+    part = (
+        f"{lost.share:.0%} of the launches"
+        if much
+        else f"work of about {format_us(lost.time / 1000)}"
+    )
+    return f"{what} {part}"
+
+
+def _may_decide(alone: Alone, lost: float) -> bool:
+    """Whether another bottleneck may decide with device time that was lost, nanoseconds."""
+    each = lost / len(alone.simulator.window.steps)
+    margin = alone.margin if alone.bound == "even" else -alone.margin
+    longer = alone.device_side + each > alone.host_side + margin
+    return alone.bound != "unknown" and each > alone.margin and longer
 
 
 def _lacks_the_end(alone: Alone) -> bool:
@@ -229,6 +255,14 @@ def _lacks_the_end(alone: Alone) -> bool:
     launch = analysis.device_events.launch
     last = analysis.call_tree.end[launch[launch >= 0]].max(initial=window.start)
     return bool(window.host_end - last > _APART * (window.host_end - window.start))
+
+
+def _captured(alone: Alone) -> float:
+    """Share of the launches that run only where a graph is replayed, 0 if device-bound anyway."""
+    window = alone.simulator.window
+    if alone.bound in DEVICE_SIDE:
+        return 0.0
+    return captured_share(alone.simulator.analysis, window.start, window.host_end)
 
 
 def runs_earlier_work(alone: Alone) -> bool:

@@ -23,7 +23,7 @@ from tb_hookview.rules.host import (
 )
 from tb_hookview.rules.kernels import indexing, launches, layers
 from tb_hookview.rules.memory import allocator, held, recomputation
-from tb_hookview.rules.optimizer import updates
+from tb_hookview.rules.optimizer import lists, updates
 from tb_hookview.rules.precision import products
 from tb_hookview.rules.sync import sync_loop, training, values
 
@@ -164,6 +164,7 @@ RULES: tuple[Rule, ...] = (
     # kernels, optimizer, precision, compile, distributed
     indexing.PYTHON_LOOP_OVER_BATCH,
     updates.OPTIMIZER_SINGLE_TENSOR,
+    lists.OPTIMIZER_NOT_FUSED,
     updates.ZERO_GRAD_FILL,
     updates.DENSE_EMBEDDING_GRADIENT,
     python_time.RULE,
@@ -185,6 +186,7 @@ RULES: tuple[Rule, ...] = (
     copies.DEVICE_LAYOUT_COPIES,
     launches.POINTWISE_UNFUSED,
     launches.SMALL_GRID_LOW_OCCUPANCY,
+    products.FLOAT32_TRAINING,
     graphs.EAGER_COMPILE_CANDIDATE,
     data_parallel.DATAPARALLEL_USED,
     data_parallel.DDP_NON_NCCL,

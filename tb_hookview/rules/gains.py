@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +11,7 @@ import msgspec
 from tb_hookview import schema
 from tb_hookview.formats import format_step, format_us
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.cost_accounting import Found, severity
+from tb_hookview.rules.engine.cost_accounting import SEVERITIES, Found, severity
 
 if TYPE_CHECKING:
     from tb_hookview.simulation.alone import Alone
@@ -30,7 +30,6 @@ _PAUSES = (
     "Unexplained delays of {} decide the {}, as where another process uses the device: the "
     "saving is {} with them, {} without."
 )
-_SEVERITIES = ("info", "low", "medium", "high")
 _WITHOUT_WORK = "a replay without any of its device work saves {}"
 _FAILED = "the replay failed on this trace"
 _FIRST = "It saves almost nothing now: the {} has to get faster first."
@@ -39,7 +38,8 @@ _FIRST = "It saves almost nothing now: the {} has to get faster first."
 def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[schema.Finding]:
     """Findings with their gains: what saves most first, then what saves nothing now.
 
-    Before them stands what dominates the trace though it happens once.
+    Before them stands what dominates the trace though it happens once, and what may decide the
+    length of a step whatever else is saved.
 
     Args:
         context: the steps.
@@ -55,8 +55,17 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
     if ranked and ranked[0][1] < small:  # none saves as much: those first that cost it, also once
         ranked.sort(key=lambda row: row[0].severity == "info" or _amount(row[0]) < small)
     first = {each.finding.id for each in found if each.occurrence.dominates}
-    ranked.sort(key=lambda row: row[0].id not in first)
-    return [_judged(finding, small) for finding, _ in ranked]
+    paces = {each.finding.id: each.occurrence.paces for each in found if each.occurrence.paces}
+    paces = {row.id: paces[row.id] for row, amount in ranked if row.id in paces and amount >= small}
+    ranked.sort(key=lambda row: row[0].id not in first | paces.keys())
+    return [_judged(_paced(finding, paces), small) for finding, _ in ranked]
+
+
+def _paced(finding: schema.Finding, paces: Mapping[str, str]) -> schema.Finding:
+    """The finding, with the caveats of what may decide the length of a step whatever it saves."""
+    if not finding.gain_us_per_step or finding.id in paces:
+        return finding
+    return msgspec.structs.replace(finding, caveats=[*finding.caveats, *paces.values()])
 
 
 def _judged(finding: schema.Finding, small: float) -> schema.Finding:
@@ -116,7 +125,7 @@ def _most(found: Found, alone: Alone, context: Context) -> tuple[float, float]:
 def _bounded(finding: schema.Finding, most: float, rank: str) -> schema.Finding:
     """A finding of unknown gain with what a step without its device work gains, microseconds."""
     rank = "low" if rank == "info" else rank or finding.severity
-    rank = min(finding.severity, rank, key=_SEVERITIES.index)
+    rank = min(finding.severity, rank, key=SEVERITIES.index)
     cost = finding.cost_us_per_step or 0.0
     less = f"; {_WITHOUT_WORK.format(format_us(most))}" if most < cost else ""
     return msgspec.structs.replace(

@@ -100,8 +100,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The same in later steps, that are not recorded: in replays without what recording cost the
     host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel
     loading, which happens once. Findings are ordered by it, those of unknown gain by what their
-    cost has on the critical path. Null where `gain_us_per_step` is, and where no kernel is loaded
-    and the cost of recording is unknown, as that field."""
+    cost has on the critical path; before them stands what dominates the trace though it happens
+    once, and waiting in every step for the loader's workers. Null where `gain_us_per_step` is, and
+    where no kernel is loaded and the cost of recording is unknown, as that field."""
     gain_is_estimated: bool = False
     """Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both:
     then it is what is shown."""
@@ -260,7 +261,8 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     unexplained_us: Us | None
     """Unexplained delays on the critical path of the replay with nothing changed."""
     launches_known: Share | None
-    """Share of the device time whose launch is in the trace; null without a device event."""
+    """Share of the device time whose launch is in the trace; null without a device event. What was
+    launched before the steps does not count: the replay has it as it was."""
     critical_path: PathTime | None
     """What the time of the predicted step consists of."""
     replayed_path: PathTime | None
@@ -303,15 +305,18 @@ class Verdict(Struct, frozen=True, kw_only=True):
     apart than `margin_us`, and most of the critical path is not of the shorter side, the longer
     side decides, and of its two resources that without which the step is shortest (the longer one,
     where the other side is longer than each); data loading or communication where both save about
-    as much, as these can overlap. `unknown` where the replay is refused, the trace has no device
-    events (unless the recorder or operators that exist for the CPU alone say that the model runs
-    there), or unexplained delays are longer than each side."""
+    as much, as these can overlap. Elsewhere it is `even`, also where the sides are up to a fifth
+    apart ("nearly") or further, as neither decides alone. `unknown` where the replay is refused,
+    the trace has no device events (unless the recorder or operators that exist for the CPU alone
+    say that the model runs there), or unexplained delays are longer than each side."""
     sentence: str
     """The same in at most 25 words."""
     step_us: Us | None
     """A step as recorded, by the slower of host and device, as `step_us` of a what-if."""
     host_us: Us | None
-    """A step with the host's own work alone: Python, operators, launches; syncs return at once."""
+    """A step with the host's own work alone: Python, operators, launches; syncs return at once.
+    Where no step is marked, what it did before its first row in the trace is not known, and none
+    of it."""
     device_us: Us | None
     """A step with the work of the devices alone but collectives; null without device events."""
     communication_us: Us | None

@@ -116,9 +116,11 @@ class Step(Struct, frozen=True):
     may hold the phase (`totals.unplaced_graph_us`)."""
     optimizer_us: Us | None
     """Time in no backward in which parameters were updated: gradient scaling and clipping (our
-    recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply
-    the loss by the scale is part of the forward, whose graph it adds to. Null where gradients are
-    accumulated and the trace has none of these: an update that is not marked is in `other_us`."""
+    recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations), fused updates
+    outside of these (`aten::_fused_adamw_`), and a compiled region that holds an update
+    (`aten::_foreach_addcdiv_` too), but no forward, node or replayed graph. To multiply the loss by
+    the scale is part of the forward, whose graph it adds to. Null where gradients are accumulated
+    and the trace has none of these: an update of one's own is in `other_us`."""
     data_us: Us | None
     """Time in neither of these inside `DataLoader` annotations."""
     other_us: Us

@@ -37,6 +37,11 @@ class Phase(IntEnum):
     OTHER = 4
 
 
+PHASES = tuple(phase.name.lower() for phase in Phase)
+SHOWN_PHASES = ("forward", "backward", "optimizer", "data", "other")
+"""In the order of a step."""
+
+
 def module_label(path: str) -> str:
     """Return a module's path as it is shown; that of the root is empty."""
     return path or "(root)"
@@ -69,7 +74,5 @@ FlopPerByte = Annotated[float, Meta(extra_json_schema={UNIT: "flop/byte"})]
 
 TimeByKind = Annotated[dict[str, Us], Meta(extra={"keys": KINDS})]
 """Microseconds by kind of device work; kinds without any are left out."""
-TimeByPhase = Annotated[
-    dict[str, Us], Meta(extra={"keys": [phase.name.lower() for phase in Phase]})
-]
+TimeByPhase = Annotated[dict[str, Us], Meta(extra={"keys": list(PHASES)})]
 """Microseconds by phase; phases without any are left out."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from importlib.util import find_spec
 from io import BytesIO
 from threading import BoundedSemaphore
@@ -177,8 +176,8 @@ def _answer_sql(result: Result) -> schema.SqlAnswer:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: of whole numbers beyond 64 bits and decimals, the nearest float."""
-    if isinstance(value, Decimal) or (isinstance(value, int) and abs(value) >= 1 << 63):
+    """A value as JSON has it: of whole numbers beyond 64 bits, the nearest float."""
+    if isinstance(value, int) and abs(value) >= 1 << 63:
         return float(value)
     return value
 

@@ -318,13 +318,18 @@ class Measure(Struct, frozen=True, dict=True):
 
     def pace(self, replay: Replay) -> Pace:
         """Length of a step, and what decides it."""
-        steps, graph = len(self.window.steps), self.graph
-        host = int(graph.step_end[-1])
-        mine = self.events
+        return max(self.by_device(replay), self.by_host(replay), key=lambda pace: pace.step)
+
+    def by_host(self, replay: Replay) -> Pace:
+        """Pace of the host."""
+        host = int(self.graph.step_end[-1])
+        return Pace(int(replay.time[host]) / len(self.window.steps), 0, host)
+
+    def by_device(self, replay: Replay) -> Pace:
+        """Pace of the device."""
+        host, mine = int(self.graph.step_end[-1]), self.events
         last = int(mine[replay.end(mine).argmax()]) if len(mine) else host
         if replay.time[host] > replay.end(last):
             last = host
         base = self.base(replay)
-        by_device = Pace((int(replay.end(last)) - base) / steps, base, last)
-        by_host = Pace(int(replay.time[host]) / steps, 0, host)
-        return max(by_device, by_host, key=lambda pace: pace.step)
+        return Pace((int(replay.end(last)) - base) / len(self.window.steps), base, last)

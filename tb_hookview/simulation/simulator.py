@@ -15,8 +15,10 @@ from tb_hookview.analysis.dependencies.build import build
 from tb_hookview.analysis.dependencies.graph import Graph
 from tb_hookview.analysis.dependencies.points import Window, find_window
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.types import Int, Nanoseconds
+from tb_hookview.arrays.joins import isin, pair_key, unique_inverse
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
+from tb_hookview.arrays.types import Int, Nanoseconds, TreeRow
 from tb_hookview.simulation.changes import (
     Change,
     Changer,
@@ -121,6 +123,8 @@ class LostLaunches(NamedTuple):
     """Of those that have some to run."""
     at_end: bool
     """Whether most are later than all that have theirs: the recording ended first."""
+    time: float
+    """Device time of as many launches by the same operators elsewhere, nanoseconds."""
 
 
 class Simulator(Struct, frozen=True, dict=True):
@@ -151,11 +155,13 @@ class Simulator(Struct, frozen=True, dict=True):
         inside = launches[(start[launches] >= window.start) & (start[launches] < window.host_end)]
         run = analysis.device_events.launch
         run = run[run >= 0]
-        lost = start[inside[~isin(inside, run)]]
+        lost = inside[~isin(inside, run)]
         if not len(lost) or not len(run):
-            return LostLaunches(0.0, at_end=False)
-        late = np.count_nonzero(lost > start[run].max())
-        return LostLaunches(len(lost) / len(inside), at_end=bool(2 * late >= len(lost)))
+            return LostLaunches(0.0, at_end=False, time=0.0)
+        late = np.count_nonzero(start[lost] > start[run].max())
+        at_end = bool(2 * late >= len(lost))
+        time = _time_elsewhere(analysis, lost)
+        return LostLaunches(len(lost) / len(inside), at_end=at_end, time=time)
 
     @cached_property
     def graph(self) -> Graph:
@@ -268,8 +274,14 @@ class Simulator(Struct, frozen=True, dict=True):
         if by_device or self._behind <= _LAGS * found.pace.step:
             return found
         again = self._changer.caught_up(lengths)
-        others = [] if again is None else [self._outcome(again)]
-        return min([found, *others], key=lambda outcome: outcome.pace.step)
+        if again is None:
+            return found
+        # The device's pace is that after the backlog as recorded: how long that takes is estimated.
+        device = Outcome(found.replay, self.measure.by_device(found.replay))
+        replay = self.replay(again)
+        host = Outcome(replay, self.measure.by_host(replay))
+        slower = max(device, host, key=lambda outcome: outcome.pace.step)
+        return min(found, slower, key=lambda outcome: outcome.pace.step)
 
     def _outcome(self, lengths: Lengths) -> Outcome:
         replay = self.replay(lengths)
@@ -332,6 +344,22 @@ class Simulator(Struct, frozen=True, dict=True):
     @cached_property
     def _changer(self) -> Changer:
         return Changer(self.graph, self.window.start)
+
+
+def _time_elsewhere(analysis: Analysis, lost: TreeRow) -> float:
+    """Mean device time of other calls of the same name by operators of the same name, summed over
+    some calls, nanoseconds; those without any such count as 0."""
+    host, events = analysis.host, analysis.device_events
+    launched = events.launch >= 0
+    launches, place = unique_inverse(events.launch[launched])
+    times = sum_by(place, events.duration[launched], len(launches))
+    rows = np.concatenate([launches, lost])
+    around = lookup(host.string, host.operator_around[rows]) + 1
+    keys, key = unique_inverse(pair_key(host.string[rows], around))
+    known = key[: len(launches)]
+    count = np.bincount(known, minlength=len(keys))
+    mean = sum_by(known, times, len(keys)) / np.maximum(count, 1)
+    return float(mean[key[len(launches) :]].sum())
 
 
 def _keeps_step(lengths: Lengths, base: Outcome) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import copy_context
 from functools import cached_property
 from threading import Lock
@@ -171,7 +171,7 @@ class Result(Sequence[tuple[Any, ...]]):
     @classmethod
     def of(cls, answer: Any, most: int) -> Result:
         """Take the first rows of a relation, at most `most`."""
-        table = answer.limit(most + 1).to_arrow_table()
+        table = _without_decimals(answer.limit(most + 1).to_arrow_table())
         return cls(table.slice(0, most), len(table) > most)
 
     @property
@@ -235,3 +235,19 @@ class Result(Sequence[tuple[Any, ...]]):
         """Lines of values, names of the columns first."""
         rows = zip(*(column.to_pylist() for column in self._table.columns), strict=True)
         return "".join(map(csv_line, [tuple(self.columns), *rows]))
+
+
+def _without_decimals(table: pyarrow.Table) -> pyarrow.Table:
+    """A table with numbers of 64 bits for decimals, which DuckDB's sums of integers are."""
+    pyarrow = arrow.require()
+    for place, field in enumerate(table.schema):
+        if pyarrow.types.is_decimal(field.type):
+            table = table.set_column(place, field.name, _number(table.column(place), pyarrow))
+    return table
+
+
+def _number(column: pyarrow.ChunkedArray, pyarrow: Any) -> pyarrow.ChunkedArray:
+    if not column.type.scale:
+        with suppress(pyarrow.ArrowInvalid):  # more than 64 bits
+            return column.cast(pyarrow.int64())
+    return column.cast(pyarrow.float64())

@@ -112,11 +112,6 @@ def event_rows(name: str, selection: Selection) -> Arrays:
     return compute(selection)
 
 
-def event_table(name: str, selection: Callable[[], Selection]) -> Table[Any]:
-    """A table at event level, whose rows are computed when they are first needed."""
-    return Table(entry(name).row_type, lambda: event_rows(name, selection()), name)
-
-
 def named_table(
     name: str, report: Callable[[], schema.ReportData], rows: Callable[[str], Arrays]
 ) -> Table[Any]:

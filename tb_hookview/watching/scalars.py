@@ -6,6 +6,7 @@ and writes nothing more. Here a fault is a warning, and only whole events stay i
 
 from __future__ import annotations
 
+import contextlib
 import time
 from io import BytesIO
 from pathlib import Path
@@ -32,12 +33,15 @@ class Scalars:
     """
 
     def __init__(self, folder: Path, worker: str) -> None:
-        """Open nothing yet.
+        """Import what writes, before the first step; open nothing yet.
 
         Args:
             folder: exists, or is made with the first row.
             worker: a part of the file's name.
         """
+        # While short steps end, more of them would in the meantime than can wait to be written.
+        with contextlib.suppress(Exception):  # it fails again, and is reported, with a point
+            _tensorboard()
         self._folder, self._worker = folder, worker
         self._file: AppendedFile | None = None
         self._rows: list[Row] = []
@@ -78,19 +82,17 @@ class Scalars:
 
     def _append(self, step: int, values: dict[str, float]) -> None:
         """Append an event, after the first one if there is none yet, or no piece of it."""
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.compat.proto.summary_pb2 import Summary
-        from tensorboard.summary.writer.record_writer import RecordWriter
+        event_of, summary_of, writer_to = _tensorboard()
 
         def write(**fields: Any) -> None:
-            records.write(Event(wall_time=time.time(), **fields).SerializeToString())
+            records.write(event_of(wall_time=time.time(), **fields).SerializeToString())
 
         file, content = self._opened(), BytesIO()
-        records = RecordWriter(content)
+        records = writer_to(content)
         if not file.size:
             write(file_version="brain.Event:2")
-        each = [Summary.Value(tag=tag, simple_value=ms) for tag, ms in values.items()]
-        write(step=step, summary=Summary(value=each))
+        each = [summary_of.Value(tag=tag, simple_value=ms) for tag, ms in values.items()]
+        write(step=step, summary=summary_of(value=each))
         file.append(content.getvalue())
 
     def close(self) -> None:
@@ -103,3 +105,12 @@ class Scalars:
         file, self._file = self._file, None
         if file is not None:
             file.close()
+
+
+def _tensorboard() -> tuple[Any, Any, Any]:
+    """Import TensorBoard's own events and records."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.summary.writer.record_writer import RecordWriter
+
+    return Event, Summary, RecordWriter

@@ -187,3 +187,41 @@ def test_gradients_that_no_marked_optimizer_uses_leave_the_optimizer_unknown(
     step = Selection(analysis, None).step_rows[0]
     assert (step.optimizer_us is not None) == known
     assert step.other_us > 0
+
+
+COMPILED = """
+    main ops   [0/0                                                                  ]
+    main ops    [aten::mm seq=4] [aten::mm seq=5] [1/0                        ] [aten::t]
+    main ops                                       [aten::mul_] [update    ]
+    main calls                                                     [{call}]
+    auto ops                                                                                 [mm' seq=4 F=1]
+    """
+
+
+@pytest.mark.parametrize(
+    ("update", "call", "phase", "region"),
+    [
+        ("aten::_fused_adamw_", "launch", "optimizer", "optimizer"),
+        ("aten::_foreach_addcdiv_", "launch", "optimizer", "optimizer"),
+        ("aten::_foreach_mul_", "launch", "forward", "forward"),
+        ("aten::_fused_adamw_", "replay", "optimizer", "forward"),
+    ],
+)
+def test_an_update_in_the_compiled_region_of_the_forward_is_the_optimizers(
+    update: str, call: str, phase: str, region: str, tmp_path: Path
+) -> None:
+    """The annotation is left out where torch.compile traces the optimizer's step."""
+    regions = {name: f"Torch-Compiled Region: {name}" for name in ("0/0", "1/0")}
+    names = NAMES | regions | {"update": update, "replay": "cudaGraphLaunch"}
+    picture = COMPILED.format(call=call)
+    analysis = load(grid.write(tmp_path / "t.json", grid.events(picture, names)))
+    found = phases_of(analysis)
+    assert found[update.removeprefix("aten::")] == phase
+    assert {found[regions["1/0"]], found["mul_"]} == {region}
+    assert {found[name] for name in (regions["0/0"], "mm", "t")} == {"forward"}
+    assert bool(analysis.phases.known[Phase.OPTIMIZER])
+
+
+def test_a_fused_update_is_the_optimizers_without_a_mark(tmp_path: Path) -> None:
+    found = phases_of(analysis_of(tmp_path, "main ops [aten::_fused_sgd_] [aten::_fused_rms_norm]"))
+    assert found == {"_fused_sgd_": "optimizer", "_fused_rms_norm": "other"}

@@ -37,6 +37,14 @@ def analysis(folder: Path):  # type: ignore[no-untyped-def]
     return load(grid.write(folder / "t.json", grid.events(PICTURE, NAMES)))
 
 
+def test_of_two_steps_of_a_name_the_one_that_launched_is_chosen(tmp_path: Path) -> None:
+    picture = PICTURE.replace("[s1 ", "[s2 ", 1)
+    loaded = load(grid.write(tmp_path / "t.json", grid.events(picture, NAMES)))
+    first, _ = build_report(loaded).data.steps
+    (chosen,) = build_report(loaded, ["ProfilerStep#2"]).data.steps
+    assert chosen.start_us == first.start_us
+
+
 def test_phases_sum_to_the_step(tmp_path: Path) -> None:
     first, second = build_report(analysis(tmp_path)).data.steps
     assert (first.forward_us, first.backward_us, first.data_us) == (18, 22, 9)

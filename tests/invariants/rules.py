@@ -18,6 +18,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import union
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.compile.recompilation import RECOMPILATION
+from tb_hookview.rules.data.loading import LOADER_WAIT
 from tb_hookview.rules.engine import cost_accounting
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.gains import weight
@@ -44,6 +45,8 @@ def _ranked(case: Case) -> list[list[Finding]]:
     compiles = findings[:1] and findings[0].rule == RECOMPILATION.id and findings[0].once_us
     if compiles and compiles > case.data.per_step.duration_us / 2:
         findings = findings[1:]  # most of a trace
+    if findings[:1] and findings[0].rule == LOADER_WAIT.id and _is_pace(case):
+        findings = findings[1:]
     small = SMALL * Context(case.simulator.selection, RULES).steps.measured_us
     large = [finding for finding in findings if weight(finding) >= small]
     if any(finding.gain_us_per_step is not None for finding in large):
@@ -59,6 +62,13 @@ def _ranked(case: Case) -> list[list[Finding]]:
         assert large
         return [findings]
     return [first, last]
+
+
+def _is_pace(case: Case) -> bool:
+    """Whether the host waits for a batch for over 5% of each of several steps."""
+    steps = Context(case.simulator.selection, RULES).steps
+    waits = [step.data_us or 0.0 for step in steps.report_rows]
+    return len(waits) > 1 and min(waits) > 0.05 * steps.measured_us
 
 
 @invariant()

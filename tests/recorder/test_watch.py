@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import signal
+import sys
 import textwrap
 import threading
 import time
@@ -497,6 +498,15 @@ def test_tensorboard_reads_the_scalars(tmp_path):
     events = EventAccumulator(str(tmp_path)).Reload()
     assert {"hookview/duration_ms", "hookview/backward_ms"} <= set(events.Tags()["scalars"])
     assert events.Scalars("hookview/duration_ms")[-1].step == 6
+
+
+def test_tensorboard_is_imported_before_the_first_step(tmp_path, monkeypatch):
+    """Steps of 0.1 ms end 10,000 times while it is imported, which is all that can wait."""
+    pytest.importorskip("tensorboard", reason="needs tensorboard: pip install tensorboard")
+    writer = "tensorboard.summary.writer.record_writer"
+    monkeypatch.delitem(sys.modules, writer, raising=False)
+    with hookview.watch(tmp_path, first=None, slow_factor=None):
+        assert writer in sys.modules
 
 
 def test_a_long_step_is_a_point_of_the_scalars_and_short_ones_share_one(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.event_tables import event_table
 from support.loaded import loaded
 
 from tb_hookview.analysis.analysis import Analysis
@@ -17,7 +18,6 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.report.tables.devices import find_stream_gaps, find_use
 from tb_hookview.report.tables.kernels import kernel_rows
-from tb_hookview.tables.catalogue import event_table
 
 TEMPORAL = {
     "hta_a100_cuda_graphs_rank0": (848216, 179676, 201180, 1229072),
@@ -164,8 +164,8 @@ def test_kernels_by_name(name: str) -> None:
 @pytest.mark.parametrize("name", KERNELS)
 def test_launches(name: str) -> None:
     made = loaded(name)
-    columns = event_table("device_events", lambda: LookedAt(made, None)).to_columns()
-    names = event_table("host_rows", lambda: Selection(made, None)).to_columns()
+    columns = event_table("device_events", LookedAt(made, None)).to_columns()
+    names = event_table("host_rows", Selection(made, None)).to_columns()
     name_of = dict(zip(names["id"], names["name"], strict=True))
     mine = [name_of[launch] in LAUNCHES for launch in columns["launch_id"]]
     count, *sums = KERNELS[name][2]

@@ -66,3 +66,19 @@ def test_operators_without_calls_of_the_runtime(tmp_path: Path) -> None:
     assert (step.idle.sync, step.idle.launch, step.idle.profiler) == (None, None, None)
     assert data.devices[0].tensor_core_eligible_us is None
     assert data.coverage.backward_host_us == 24
+
+
+def test_the_thread_of_the_forward(tmp_path: Path) -> None:
+    """Its launches are missing too, so the forward's device time may be any."""
+    picture = """
+        auto ops            [node seq=1 F=1                       ]
+        auto calls            [cudaLaunchKernel corr=2]
+        gpu  kernel [k corr=1]                    [k corr=2  ]
+        """
+    drawn = grid.events(picture, {"node": "autograd::engine::evaluate_function: AddBackward0"})
+    data = build_report(load(grid.write(tmp_path / "t.json", drawn))).data
+    (step,) = data.steps
+    assert (step.forward_us, step.backward_us) == (None, 39)
+    totals = data.totals
+    assert (totals.forward_device_us, totals.forward_compute_us) == (None, None)
+    assert totals.backward_device_us == 12

@@ -115,6 +115,28 @@ def test_half_of_the_nodes_say_enough(tmp_path: Path) -> None:
     assert report(tmp_path, picture.replace("[eval seq=3]", "")).verdict.bound == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("captured", "after", "bound"),
+    [
+        ("[launch] [launch]", "launch", "unknown"),
+        ("[launch]", "launch", "host"),
+        ("[launch] [launch]", "cudaGraphLaunch", "host"),
+    ],
+)
+def test_what_is_captured_and_never_replayed_may_decide(
+    captured: str, after: str, bound: str, tmp_path: Path
+) -> None:
+    picture = f"""
+        main ops   [aten::add]                           [aten::mm          ]
+        main calls             [cudaStreamBeginCapture]  {captured:17} [cudaStreamEndCapture]
+        main calls {" " * 95} [{after} corr=2]
+        gpu  kernel{" " * 95}   [k corr=2]
+        """
+    found = report(tmp_path, picture).verdict
+    assert found.bound == bound
+    assert ("most launches (67%) were captured" in found.sentence) == (bound == "unknown")
+
+
 def test_what_the_device_did_not_run_in_time_may_decide(tmp_path: Path) -> None:
     """The host has launched the second kernel as the recording ends; by the first they are even."""
     picture = """
@@ -128,6 +150,27 @@ def test_what_the_device_did_not_run_in_time_may_decide(tmp_path: Path) -> None:
         "Unknown: the recording ended before the device ran 50% of the launches; the host takes "
         "3.20 ms in this trace."
     )
+
+
+@pytest.mark.parametrize(("length", "bound"), [(110, "unknown"), (20, "host")])
+def test_one_long_kernel_that_did_not_run_in_time_may_decide(
+    length: int, bound: str, tmp_path: Path
+) -> None:
+    """The second is 1 of 12 launches; the first took longer than half of the host's time."""
+    launches = "".join(f"[launch corr={number}]".ljust(17) for number in range(1, 13))
+    short = "".join(f"[k corr={number}]" for number in range(2, 12))
+    long = "[k corr=1".ljust(length - 1) + "]"
+    picture = f"""
+        main ops   [aten::bmm     ]{"[aten::mm".ljust(169)}][aten::bmm       ]
+        main calls {launches}
+        gpu kernel  {long}{short}
+        """
+    verdict = report(tmp_path, picture).verdict
+    assert verdict.bound == bound
+    lost = (
+        "Unknown: the recording ended before the device ran work of about 11.0 ms; the host takes "
+    )
+    assert verdict.sentence.startswith(lost) == (bound == "unknown")
 
 
 def test_what_the_profiler_lost_of_the_device_may_decide(tmp_path: Path) -> None:
@@ -199,6 +242,19 @@ def test_a_step_that_runs_earlier_work_tells_no_bottleneck(earlier: bool, tmp_pa
     assert (found.sentence in text) == earlier
 
 
+def test_what_the_host_did_before_its_first_row_is_no_work_of_it(tmp_path: Path) -> None:
+    """The device ran what was queued; where a step is marked the host was in it."""
+    picture = """
+        main ops                              [aten::mm                         ]
+        main calls                            [launch corr=9]
+        gpu  kernel [k corr=1   ]               [k corr=9                         ]
+        """
+    found = report(tmp_path, picture).verdict
+    assert (found.step_us, found.host_us) == (6300, 3500)
+    marked = f"{picture}main notes  [ProfilerStep#1{' ' * 47}]\n"
+    assert report(tmp_path, marked).verdict.host_us == 6300
+
+
 def test_neither_does_one_with_as_much_work_of_its_own(tmp_path: Path) -> None:
     """Without the earlier work host and device are even."""
     longer = BEFORE.replace("[k corr=9]", f"[k corr=9{' ' * 37}]")
@@ -220,3 +276,25 @@ def test_most_launches_without_events_are_no_basis_of_a_what_if(
     analysis = load(grid.write(tmp_path / "t.json", drawn.events(picture)))
     answer = WhatIfs(Selection(analysis, None)).answer(scale={"kernels": 0.5})
     assert ("% of the launches have no device events" in (answer.refused or "")) == refused
+
+
+STEPS = """
+    main notes [s0                   ][s1                   ][s2                   ][ProfilerStep#3       ]
+    main calls  [launch corr=1]        [launch corr=2]        [launch corr=3]        [launch corr=4]
+    gpu  kernel           [k corr=1]             [k corr=2]             [k corr=3]             [k corr=4]
+    """
+
+
+def test_steps_that_are_not_in_a_row_are_not_replayed(tmp_path: Path) -> None:
+    loaded = load(grid.write(tmp_path / "t.json", drawn.events(STEPS)))
+    apart = build_report(loaded, ["ProfilerStep#1", "ProfilerStep#3"]).verdict
+    assert apart.sentence.startswith("Unknown: other steps lie between the chosen ones.")
+    assert build_report(loaded, ["ProfilerStep#2", "ProfilerStep#3"]).verdict.bound == "host"
+
+
+def test_a_step_that_launched_nothing_is_replayed_with_those_around_it(tmp_path: Path) -> None:
+    picture = STEPS.replace("[launch corr=3]", " " * 15).replace("[k corr=3]", " " * 10)
+    loaded = load(grid.write(tmp_path / "t.json", drawn.events(picture)))
+    found = build_report(loaded)
+    assert [step.counts for step in found.steps] == [False, True, False, True]
+    assert found.verdict.step_us == pytest.approx(2300, rel=0.01)

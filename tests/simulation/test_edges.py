@@ -11,6 +11,7 @@ from typing import Any
 import grid
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from rules.eager import operators
 from simulation import drawn
 
@@ -18,7 +19,7 @@ from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.simulation.alone import Alone
-from tb_hookview.simulation.changes import Change, DeviceChange
+from tb_hookview.simulation.changes import Change, Changer, DeviceChange
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.replay import NEVER, Lengths, Replayer
 from tb_hookview.simulation.simulator import Simulator
@@ -406,6 +407,36 @@ def test_a_backlog_changes_as_what_the_window_leaves(
     simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", events)), None))
     change = Change(device=(DeviceChange(np.array(shorter), 0.5),))
     assert simulator.gain(change) / 1000 == gain
+
+
+TWO_STREAMS = """
+main notes [s0                  ][s1                       ][s2                       ]
+main calls   [launch corr=0]
+main calls                  [launch corr=8]
+main calls                       [wait           ]          [wait          ]
+main calls                                         [launch corr=1]
+main calls                                                                   [launch corr=2]
+gpu  kernel               [k corr=0              ]  [k corr=1              ]  [k corr=2            ]
+gpu  kernel                   [k corr=8 stream=9        ]
+"""
+"""The host waits for one kernel of the backlog, and not for the one that ends later."""
+
+
+def test_a_shorter_backlog_makes_no_step_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulator = drawn.simulator(tmp_path, TWO_STREAMS)
+    steps, history = [], simulator.graph.nodes.history
+    for share in (1.0, 0.75, 0.5, 0.25, 0.0):
+
+        def shortened(_: Changer, lengths: Lengths, share: float = share) -> Lengths:
+            left = np.where(history, share * lengths.duration, lengths.duration).astype(np.int64)
+            return replace(lengths, duration=left)
+
+        monkeypatch.setattr(Changer, "caught_up", shortened)
+        steps.append(simulator.step(scaled(simulator.analysis, {"kernels": 0.7})))
+    assert steps == sorted(steps, reverse=True)
+    assert steps[-1] < steps[0]
 
 
 OVERLAPPED = """

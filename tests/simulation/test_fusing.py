@@ -8,13 +8,13 @@ from typing import Any
 import grid
 import numpy as np
 import pytest
+from support.event_tables import event_table
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.operators import OperatorCalls, find_sequences
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.simulation.questions import fused, longest_kernels
-from tb_hookview.tables.catalogue import event_table
 
 STEPS, TURNS = 4, 25
 PRODUCT, SHORTER, LONGER = ("gemm", 3), ("elementwise_add", 1), ("elementwise_mul", 2)
@@ -49,7 +49,7 @@ def loop(folder: Path, host: int, kernel: int, operators: bool = True) -> Analys
 
 
 def row_of(analysis: Analysis) -> dict[str, Any]:
-    table = event_table("kernel_sequences", lambda: Selection(analysis, None))
+    table = event_table("kernel_sequences", Selection(analysis, None))
     assert len(table) == 1
     return {name: values[0] for name, values in table.to_columns().items()}
 

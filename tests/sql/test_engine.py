@@ -317,6 +317,16 @@ def test_a_result_converts() -> None:
     assert repr(rows) == "<Result of 2 rows: module, us, half>"
 
 
+def test_sums_of_whole_numbers_are_whole_numbers() -> None:
+    """DuckDB adds them up in 128 bits, which are decimals to Arrow."""
+    rows = run(
+        "select sum(us), sum(us + 9223372036854775807::hugeint) from events", {"events": source(4)}
+    )
+    assert list(rows.columns.values()) == ["int64", "double"]
+    assert rows.to_csv().endswith("\r\n6,3.6893488147419103e+19\r\n")
+    assert rows.to_json().startswith('[{"sum(us)":6,')
+
+
 SMALL = Limits(megabytes=200)
 
 

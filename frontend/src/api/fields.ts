@@ -491,7 +491,7 @@ export const Finding = {
   },
   unrecorded_gain_us_per_step: {
     unit: "us",
-    text: "The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field.",
+    text: "The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path; before them stands what dominates the trace though it happens once, and waiting in every step for the loader's workers. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field.",
   },
   gain_is_estimated: {
     text: "Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown.",
@@ -1516,7 +1516,7 @@ export const Step = {
   },
   optimizer_us: {
     unit: "us",
-    text: "Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. Null where gradients are accumulated and the trace has none of these: an update that is not marked is in `other_us`.",
+    text: "Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations), fused updates outside of these (`aten::_fused_adamw_`), and a compiled region that holds an update (`aten::_foreach_addcdiv_` too), but no forward, node or replayed graph. To multiply the loss by the scale is part of the forward, whose graph it adds to. Null where gradients are accumulated and the trace has none of these: an update of one's own is in `other_us`.",
   },
   data_us: { unit: "us", text: "Time in neither of these inside `DataLoader` annotations." },
   other_us: { unit: "us", text: "The rest of the step." },
@@ -1868,7 +1868,7 @@ export const Unplaced = {
 
 export const Verdict = {
   bound: {
-    text: "The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest (the longer one, where the other side is longer than each); data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side.",
+    text: 'The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest (the longer one, where the other side is longer than each); data loading or communication where both save about as much, as these can overlap. Elsewhere it is `even`, also where the sides are up to a fifth apart ("nearly") or further, as neither decides alone. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side.',
   },
   sentence: { text: "The same in at most 25 words." },
   step_us: {
@@ -1877,7 +1877,7 @@ export const Verdict = {
   },
   host_us: {
     unit: "us",
-    text: "A step with the host's own work alone: Python, operators, launches; syncs return at once.",
+    text: "A step with the host's own work alone: Python, operators, launches; syncs return at once. Where no step is marked, what it did before its first row in the trace is not known, and none of it.",
   },
   device_us: {
     unit: "us",
@@ -2009,7 +2009,7 @@ export const WhatIf = {
   },
   launches_known: {
     unit: "fraction",
-    text: "Share of the device time whose launch is in the trace; null without a device event.",
+    text: "Share of the device time whose launch is in the trace; null without a device event. What was launched before the steps does not count: the replay has it as it was.",
   },
   critical_path: { text: "What the time of the predicted step consists of." },
   replayed_path: { text: "The same for the replay with nothing changed." },

@@ -649,7 +649,7 @@ export interface Finding {
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
-  /** The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field. */
+  /** The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path; before them stands what dominates the trace though it happens once, and waiting in every step for the loader's workers. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field. */
   unrecorded_gain_us_per_step: number | null;
   /** Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown. */
   gain_is_estimated: boolean;
@@ -1925,7 +1925,7 @@ export interface Step {
   forward_us: number | null;
   /** Time in which any thread evaluated an autograd node (with the sums of gradients that the engine runs between nodes, also where the trace has no `evaluate_function` rows around them), or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`), or in FSDP's after the last node (`FSDP::root_post_backward_callback`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. Null too, as `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step may hold the phase (`totals.unplaced_graph_us`). */
   backward_us: number | null;
-  /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. Null where gradients are accumulated and the trace has none of these: an update that is not marked is in `other_us`. */
+  /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations), fused updates outside of these (`aten::_fused_adamw_`), and a compiled region that holds an update (`aten::_foreach_addcdiv_` too), but no forward, node or replayed graph. To multiply the loss by the scale is part of the forward, whose graph it adds to. Null where gradients are accumulated and the trace has none of these: an update of one's own is in `other_us`. */
   optimizer_us: number | null;
   /** Time in neither of these inside `DataLoader` annotations. */
   data_us: number | null;
@@ -2311,13 +2311,13 @@ export interface UnreadableRank {
 
 /** What decides the length of a step: replays in which one resource alone takes time. A trace that marks no steps is one step. All figures are null where the replay is refused. */
 export interface Verdict {
-  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest (the longer one, where the other side is longer than each); data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side. */
+  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest (the longer one, where the other side is longer than each); data loading or communication where both save about as much, as these can overlap. Elsewhere it is `even`, also where the sides are up to a fifth apart ("nearly") or further, as neither decides alone. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side. */
   bound: "communication" | "data" | "device" | "even" | "host" | "unknown";
   /** The same in at most 25 words. */
   sentence: string;
   /** A step as recorded, by the slower of host and device, as `step_us` of a what-if. */
   step_us: number | null;
-  /** A step with the host's own work alone: Python, operators, launches; syncs return at once. */
+  /** A step with the host's own work alone: Python, operators, launches; syncs return at once. Where no step is marked, what it did before its first row in the trace is not known, and none of it. */
   host_us: number | null;
   /** A step with the work of the devices alone but collectives; null without device events. */
   device_us: number | null;
@@ -2432,7 +2432,7 @@ export interface WhatIf {
   high_us: number | null;
   /** Unexplained delays on the critical path of the replay with nothing changed. */
   unexplained_us: number | null;
-  /** Share of the device time whose launch is in the trace; null without a device event. */
+  /** Share of the device time whose launch is in the trace; null without a device event. What was launched before the steps does not count: the replay has it as it was. */
   launches_known: number | null;
   /** What the time of the predicted step consists of. */
   critical_path: PathTime | null;

@@ -61,7 +61,7 @@ export function Band({ sentence, saving, barOf, heads, blocks }: BandProps): Rea
               <span key={key} className="path-head" style={{ flexGrow: share }}>
                 {text !== "" && (
                   <>
-                    <span>{text}</span> <span>{percent(share)}</span>
+                    <span>{text}</span> {heads.length > 1 && <span>{percent(share)}</span>}
                   </>
                 )}
               </span>

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { ReportData } from "../api/schema";
 import { report, step } from "../testing/report";
-import { otherLengths, replayedStep, stepNote } from "./measures";
+import { otherLengths, replayedStep, replayedWhat, stepNote } from "./measures";
 
 /** A report whose steps take 100 us on the host's clock, and these as recorded and in the replay. */
 function lasting(
@@ -20,6 +20,12 @@ function lasting(
 test("the replayed step is that of the critical path, and the recorded one without it", () => {
   expect(replayedStep(lasting(121, 120))).toBe(120);
   expect(replayedStep(report())).toBe(100);
+});
+
+test("a length in the replay that reads other than the step's is named", () => {
+  expect(replayedWhat(lasting(100, 99.9))).toBe("replayed");
+  expect(replayedWhat(lasting(100, 99.99))).toBe("");
+  expect(replayedWhat(lasting(75, 75))).toBe("of it replayed");
 });
 
 const REPLAYED = { us: 130, what: "replayed" };

@@ -74,6 +74,13 @@ export function otherLengths(report: ReportData): OtherLength[] {
   return lengths;
 }
 
+/** What the length of a step in the replay is, where it reads other than that on the host's clock. */
+export function replayedWhat(report: ReportData): OtherLength["what"] | "" {
+  const last = otherLengths(report).at(-1);
+  const us = last?.us ?? meanStep(report);
+  return duration(replayedStep(report)) === duration(us) ? (last?.what ?? "") : "replayed";
+}
+
 function isApart(us: number, other: number): boolean {
   return Math.abs(us - other) > LONGER * other && duration(us) !== duration(other);
 }

@@ -498,8 +498,7 @@ def _keeps_graph(host: HostRows, nodes: Nodes) -> Bool:
     What a node runs again for a checkpoint comes first, and its own operators after that.
     """
     around = host.operator_around
-    direct = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
-    direct &= (nodes.of_row >= 0) & (host.forward_thread <= 0)
+    direct = host.operators & (nodes.of_row >= 0) & (host.forward_thread <= 0)
     of_node = (lookup(host.forward_thread, around) > 0) | (lookup(host.role, around) == Role.NODE)
     rows = np.flatnonzero(direct & of_node)
     last = scatter(nodes.of_row[rows], rows, len(nodes))  # of several rows the last one

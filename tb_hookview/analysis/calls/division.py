@@ -131,8 +131,8 @@ def of_launches(timing: LaunchTiming, held: TreeRow) -> Part:
         held: calls that waited for something else, such as blocking copies.
     """
     row = _onto_full_queue(timing, held)
-    launch, duration = timing.device_events.launch, timing.call_tree.duration
-    others = setdiff(launch[launch >= 0], row)
+    duration = timing.call_tree.duration
+    others = setdiff(timing.device_events.launches, row)
     usual = int(median(duration[others])) if len(others) else 0
     waited = np.maximum(duration[row] - usual, 0)
     nothing = np.zeros(0, np.int64)

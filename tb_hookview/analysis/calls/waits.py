@@ -20,7 +20,15 @@ from msgspec import Struct
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming
 from tb_hookview.analysis.host.rows import Call, HostRows
-from tb_hookview.arrays.joins import asof, before, index_of, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import (
+    asof,
+    before,
+    index_of,
+    last_greatest,
+    scatter,
+    unique,
+    unique_inverse,
+)
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -31,7 +39,6 @@ from tb_hookview.arrays.types import (
     StepIndex,
     TreeRow,
 )
-from tb_hookview.trace import EventCategory
 
 # Calls of one sort with their division, and what they wait for.
 
@@ -98,10 +105,9 @@ def stream_queues(call_tree: CallTree, device_events: DeviceEvents) -> Sequence[
     queues = []
     for rows in np.split(order, bounds + 1) if len(order) else ():
         end = device_events.end[rows]
-        ended = np.maximum.accumulate(end)
-        latest = np.maximum.accumulate(np.where(end == ended, np.arange(len(rows)), 0))
+        latest = last_greatest(end)
         launches = np.maximum.accumulate(launched[rows])
-        queues.append(StreamQueue(launches, ended, rows[latest]))
+        queues.append(StreamQueue(launches, end[latest], rows[latest]))
     return queues
 
 
@@ -256,8 +262,7 @@ class Copies(Struct, frozen=True):
 def find_copies(timing: LaunchTiming) -> Copies:
     """Find copies, and whether each held the host."""
     device_events, tree = timing.device_events, timing.call_tree
-    is_copy = timing.host.trace.events.kind[device_events.event] == EventCategory.COPY
-    rows = np.flatnonzero(is_copy & (device_events.launch >= 0))
+    rows = np.flatnonzero(device_events.is_copy & (device_events.launch >= 0))
     launch, start, end = (
         column[rows] for column in (device_events.launch, device_events.start, device_events.end)
     )
@@ -317,14 +322,13 @@ def _ahead_copies(
 
 def _after_ordering(timing: LaunchTiming, row: TreeRow) -> Bool:
     """Whether the thread of each call ordered streams after what it launched before."""
-    tree, launch = timing.call_tree, timing.device_events.launch
+    tree = timing.call_tree
     orders = np.flatnonzero(timing.call == Call.DEVICE_WAIT)
     if not len(orders):
         return np.zeros(len(row), bool)
-    launches = unique(launch[launch >= 0])
     last = [
         lookup(tree.start[rows], asof(tree.thread[rows], tree.start[rows], *asked))
-        for rows in (orders, launches)
+        for rows in (orders, timing.device_events.launches)
         for asked in [(tree.thread[row], tree.start[row] - 1)]
     ]
     return np.asarray(last[0] > last[1])

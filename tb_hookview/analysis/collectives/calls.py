@@ -114,7 +114,7 @@ ON_HOST = ("gloo:", "mpi:", "ucc:", *SHARED_MEMORY)
 """How names of collectives begin that host threads run."""
 CALLS = ("c10d::", "_c10d_functional::")
 """How names of operators begin that call a collective, and may wait for it."""
-_PARAMETERS = "record_param_comms"
+PARAMETERS = "record_param_comms"
 
 
 class CollectiveCalls(Struct, frozen=True):
@@ -154,14 +154,14 @@ class CollectiveCalls(Struct, frozen=True):
 
 def may_be_collective(name: str) -> bool:
     """Whether a host row of this name may describe a collective, by its arguments."""
-    return name == _PARAMETERS or name.startswith(ON_HOST) or ANNOTATED.match(name) is not None
+    return name == PARAMETERS or name.startswith(ON_HOST) or ANNOTATED.match(name) is not None
 
 
 def find_collectives(
     host: HostRows, device_events: DeviceEvents, kinds: DeviceEventKinds
 ) -> CollectiveCalls:
     """Find the collectives of a trace."""
-    called = host.named(lambda name: name == _PARAMETERS or ANNOTATED.match(name))
+    called = host.named(lambda name: name == PARAMETERS or ANNOTATED.match(name))
     row, start, end, first = _on_devices(host, device_events, kinds, called)
     on_host = host.named(lambda name: name.startswith(ON_HOST))
     tree = host.call_tree
@@ -199,8 +199,7 @@ def _on_devices(
 
     Of a replayed graph each kernel is a collective, and so is one without a launch.
     """
-    kernel = host.trace.events.kind[events.event] == EventCategory.KERNEL
-    mine = np.flatnonzero((kinds.kind == COMMUNICATION) & kernel)
+    mine = np.flatnonzero((kinds.kind == COMMUNICATION) & events.is_kernel)
     launch = events.launch[mine]
     wanted = mask_of(called, len(host))
     named = _with_parameters(host, wanted, lookup(host.call_tree.nearest(wanted), launch))
@@ -358,8 +357,8 @@ def _may_wait_for(host: HostRows, messages: TreeRow) -> Bool:
 
 def _may_wait(host: HostRows, collectives: TreeRow) -> Bool:
     """Rows directly inside which a thread may wait: all but operators that compute."""
-    operator = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
-    operator |= (host.kind == EventCategory.RUNTIME) | (host.role == Role.GRADIENT_SINK)
+    operator = host.operators | (host.kind == EventCategory.RUNTIME)
+    operator |= host.role == Role.GRADIENT_SINK
     operator[collectives] = False
     return np.asarray(~operator)
 

@@ -22,7 +22,7 @@ from tb_hookview.analysis.compiled.times import (
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls
-from tb_hookview.arrays.joins import index_of, isin, scatter
+from tb_hookview.arrays.joins import index_of, scatter
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
@@ -129,8 +129,7 @@ def _children(host: HostRows, row: TreeRow) -> tuple[TreeRow, Int]:
     """Operators and annotations directly inside each range, and the range."""
     index = index_of(row, len(host))
     group = lookup(index, host.call_tree.parent)
-    named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-    child = np.flatnonzero((group >= 0) & named)
+    child = np.flatnonzero((group >= 0) & host.operators_and_annotations)
     return child, group[child]
 
 

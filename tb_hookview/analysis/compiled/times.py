@@ -31,7 +31,6 @@ from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of, isin, 
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.sums import greatest_by, least_by, ranges, split
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
-from tb_hookview.trace import EventCategory
 from tb_hookview.trace.format.compiled_graphs import CompiledGraph, CompiledGraphs
 
 # Calls of compiled graphs in the trace, each with its variant in the recorder's map.
@@ -181,14 +180,13 @@ def find_compiled_units(host: HostRows, nodes: Nodes) -> CompiledUnits:
     is_graph = host.is_named(GRAPH_CALL.fullmatch)
     index = index_of(row, len(host))
     inside = lookup(index, tree.parent) >= 0
-    kinds = [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
     return CompiledUnits(
         row=row,
         region=region,
         graph=np.where(is_graph[row], host.string[row], -1),
         backward=backward,
         around=lookup(index, tree.nearest(chosen)),
-        operator=tree.nearest(inside & isin(host.kind, kinds)),
+        operator=tree.nearest(inside & host.operators_and_annotations),
     )
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tb_hookview import markers
 from tb_hookview.analysis.autograd.nodes import Nodes
+from tb_hookview.analysis.collectives.calls import PARAMETERS
 from tb_hookview.analysis.device.events import (
     DeviceEvents,
     calls_of,
@@ -69,7 +70,7 @@ LARGEST_SKEW_NS = 100_000
 """Difference of clocks that is tolerated, where events begin that soon after their launches; what
 contradicts them by more is wrong."""
 
-_WHOLE_DEVICE = re.compile(r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize")
+WHOLE_DEVICE = re.compile(r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize")
 _TO_HOST = re.compile(r"DtoH|DeviceToHost")
 _STREAM_SYNC = "Stream Sync"
 
@@ -137,7 +138,7 @@ def clock_jumps(trace: Trace, begin: int, end: int) -> tuple[Fault, ...]:
 def _late_for_device(host: HostRows, device_events: DeviceEvents) -> Nanoseconds:
     if len(unique(device_events.device)) != 1:
         return np.zeros(0, np.int64)
-    rows = host.named(_WHOLE_DEVICE.fullmatch)
+    rows = host.named(WHOLE_DEVICE.fullmatch)
     if len(left := _left_at_end(host, device_events)):
         # One that returned before the device ran these was for another device.
         rows = rows[host.call_tree.start[rows] < host.call_tree.start[left[0]]]
@@ -183,10 +184,8 @@ def _lateness(
 
 def _late_for_copy(host: HostRows, device_events: DeviceEvents, calls: Int) -> Nanoseconds:
     events, texts = host.trace.events, host.trace.strings
-    copies = np.flatnonzero(
-        (events.kind[device_events.event] == EventCategory.COPY)
-        & (lookup(calls, device_events.launch) == Call.COPY)
-    )
+    blocking = lookup(calls, device_events.launch) == Call.COPY
+    copies = np.flatnonzero(device_events.is_copy & blocking)
     copies = copies[texts.map(events.name[device_events.event[copies]], _TO_HOST.search, bool)]
     ended = host.call_tree.end[device_events.launch[copies]]
     return np.asarray(device_events.end[copies] - ended)
@@ -296,7 +295,7 @@ def lost_copies(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...
     """Calls that copy, where kernels have launches and none of these calls a device event."""
     calls = host.named(_COPIES.fullmatch)
     calls = calls[~in_capture(host, calls)]
-    if len(calls) < _MANY_COPIES or not (device_events.launch >= 0).any():
+    if len(calls) < _MANY_COPIES or not len(device_events.launches):
         return ()
     lost = not _have_events(host, device_events, calls).any()
     return (Fault("lost-copies", len(calls)),) if lost else ()
@@ -309,7 +308,7 @@ def _left_at_end(host: HostRows, device_events: DeviceEvents) -> TreeRow:
     Where the device was behind, a few that had no other work before them have one nonetheless.
     """
     launches = launches_to_run(host)
-    has = isin(launches, device_events.launch)
+    has = isin(launches, device_events.launches)
     first = _first_left(launches, has, device_events) if has.any() else len(launches)
     is_left = ~has & (np.arange(len(launches)) >= first)
     left = launches[is_left]
@@ -359,7 +358,7 @@ def _have_events(host: HostRows, device_events: DeviceEvents, calls: TreeRow) ->
     A call of the driver inside one of the runtime is one launch with it.
     """
     tree = host.call_tree
-    has = mask_of(device_events.launch[device_events.launch >= 0], len(tree))
+    has = mask_of(device_events.launches, len(tree))
     return np.asarray(tree.inside(has)[calls] | tree.holds(has)[calls])
 
 
@@ -443,7 +442,6 @@ def _later_marks(host: HostRows) -> int:
 
 
 _WAITS_FOR_EVENT = ("Event Sync", "Stream Wait Event")
-_COLLECTIVE = "record_param_comms"
 
 
 def external_id_conflicts(host: HostRows) -> tuple[Fault, ...]:
@@ -502,9 +500,9 @@ def silent_collectives(host: HostRows) -> tuple[Fault, ...]:
     whole &= np.array([bool(text) for text in table.collective], bool)
     whole &= np.array([bool(text) for text in table.dtype], bool)
     texts = host.trace.strings.texts
-    if _COLLECTIVE not in texts:
+    if PARAMETERS not in texts:
         return ()
-    calls = int(np.count_nonzero(events.name == texts.index(_COLLECTIVE)))
+    calls = int(np.count_nonzero(events.name == texts.index(PARAMETERS)))
     return counted("silent-collective", calls - int(np.count_nonzero(whole)))
 
 

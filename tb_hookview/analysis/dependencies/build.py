@@ -45,9 +45,10 @@ def host_edges(
     analysis: Analysis, window: Window, points: Points, nodes: Nodes, waits: SyncEdges
 ) -> Iterator[EdgeSet]:
     """Yield the order of the points of each thread, and the first of each after the origin."""
-    before = np.concatenate([[window.start], points.time[:-1]])
+    began = _first_seen(analysis, window)
+    before = np.concatenate([[began], points.time[:-1]])
     first = np.diff(points.thread, prepend=-2) != 0
-    before[first] = window.start
+    before[first] = began
     lag = points.time - before - _asleep(points, before)
     lag[waits.end] = np.minimum(lag[waits.end], waits.cost)
     lag -= _blocked(analysis, points, before) + retry_waits(analysis, points, before)
@@ -61,6 +62,19 @@ def host_edges(
         lag,
         from_end=False,
     )
+
+
+def _first_seen(analysis: Analysis, window: Window) -> int:
+    """From when on the work of the host is known: where the device's rows begin a trace without
+    steps, it is not before the host's first."""
+    events, rows = analysis.device_events.start, analysis.call_tree.start
+    if (
+        analysis.steps.marked
+        or not len(rows)
+        or events.min(initial=window.start + 1) > window.start
+    ):
+        return window.start
+    return max(window.start, int(rows.min()))
 
 
 def _asleep(points: Points, before: Nanoseconds) -> Nanoseconds:

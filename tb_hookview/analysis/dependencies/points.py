@@ -28,7 +28,8 @@ from tb_hookview.arrays.types import (
     TreeRow,
 )
 
-# The part of a trace that is replayed: from the first measured step to the end of the last.
+# The part of a trace that is replayed: from the first measured step to the end of the last. Steps
+# in between that do not count as measured are part of it: the host does not skip them.
 
 
 LAUNCHES_KNOWN = 0.9
@@ -39,7 +40,7 @@ class Window(Struct, frozen=True):
     """Steps that are replayed, and the device events in them."""
 
     steps: tuple[int, ...]
-    """Indices of the measured steps, ascending."""
+    """Indices of its steps, ascending."""
     start: int
     """Start of the first of them on the host, nanoseconds."""
     host_end: int
@@ -55,6 +56,8 @@ class Window(Struct, frozen=True):
     """Share of the time of the others whose launch is in the trace; None without any."""
     processes: int = 1
     """Processes that mark steps."""
+    in_a_row: bool = True
+    """Whether no step was left out between those that were chosen."""
 
     def refusal(self) -> str | None:
         """Why this window is not replayed; None where it is."""
@@ -62,6 +65,8 @@ class Window(Struct, frozen=True):
             return "no whole step was recorded in which the host launched work"
         if self.processes > 1:
             return f"{self.processes} processes mark steps in this file"
+        if not self.in_a_row:
+            return "other steps lie between the chosen ones; a replay needs steps in a row"
         if self.launches_known is not None and self.launches_known < LAUNCHES_KNOWN:
             return (
                 f"the trace has the launches of {self.launches_known:.0%} of the device's time; "
@@ -72,11 +77,12 @@ class Window(Struct, frozen=True):
 
 def find_window(selection: Selection) -> Window:
     """Find the window of a selection."""
-    analysis, steps = selection.analysis, selection.counted
-    window = analysis.steps.window[list(steps)]
-    if not len(window):
+    analysis, counted = selection.analysis, selection.counted
+    if not counted:
         none = np.zeros(0, np.int64)
         return Window((), 0, 0, none, none, none.astype(bool), None)
+    steps = tuple(range(counted[0], counted[-1] + 1))
+    window = analysis.steps.window[list(steps)]
     start, end = int(window[0, 0]), int(window[-1, 1])
     events = analysis.device_events
     launched = lookup(analysis.call_tree.start, events.launch)
@@ -93,6 +99,7 @@ def find_window(selection: Selection) -> Window:
         history=history,
         launches_known=_share(events.duration[rows], events.launch[rows] >= 0, history),
         processes=analysis.steps.processes,
+        in_a_row=not analysis.steps.counted[sorted({*steps} - {*counted})].any(),
     )
 
 

@@ -15,6 +15,7 @@ from tb_hookview.arrays.joins import (
     first_index,
     first_of_each,
     isin,
+    last_greatest,
     lower_quartile,
     mask_of,
     median,
@@ -25,6 +26,7 @@ from tb_hookview.arrays.joins import (
 from tb_hookview.arrays.nesting import ROUNDING_NS, CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
+    Code,
     DeviceEventIndex,
     DeviceNumber,
     EventRow,
@@ -44,6 +46,8 @@ class DeviceEvents(Struct, frozen=True, dict=True):
     """Kernels, copies and sets; arrays of shape (d,), ordered by start."""
 
     event: EventRow
+    category: Code
+    """`EventCategory` of each."""
     device: DeviceNumber
     stream: ThreadIndex
     """Thread of the trace that stands for the stream; `Thread.stream` is its name."""
@@ -59,6 +63,21 @@ class DeviceEvents(Struct, frozen=True, dict=True):
     def duration(self) -> Nanoseconds:
         """End less start."""
         return self.end - self.start
+
+    @cached_property
+    def launches(self) -> TreeRow:
+        """Calls that launched any of them, ascending."""
+        return unique(self.launch[self.launch >= 0])
+
+    @cached_property
+    def is_kernel(self) -> Bool:
+        """Kernels, those of collectives included."""
+        return np.asarray(self.category == EventCategory.KERNEL)
+
+    @cached_property
+    def is_copy(self) -> Bool:
+        """Copies, of which collectives may be made, too."""
+        return np.asarray(self.category == EventCategory.COPY)
 
     @cached_property
     def busy(self) -> dict[int, TimeSet]:
@@ -83,6 +102,7 @@ def find_device_events(trace: Trace, call_tree: CallTree) -> DeviceEvents:
     start = events.start[rows]
     return DeviceEvents(
         event=rows,
+        category=events.kind[rows],
         device=_device(trace, rows),
         stream=events.thread[rows].astype(np.int64),
         start=start,
@@ -214,10 +234,9 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         for device in unique(self.device_events.device):
             rows = np.flatnonzero(self.device_events.device == device)
             end = self.device_events.end[rows]
-            reach = np.maximum.accumulate(end)
-            last = np.maximum.accumulate(np.where(end == reach, np.arange(len(rows)), 0))
-            until[rows[1:]] = reach[:-1]
-            previous[rows[1:]] = rows[last[:-1]]
+            last = last_greatest(end)[:-1]
+            until[rows[1:]] = end[last]
+            previous[rows[1:]] = rows[last]
         return until, previous
 
     @cached_property
@@ -267,7 +286,7 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         """
         if not len(launches):
             return np.zeros(0, bool)
-        every = self._launches
+        every = self.device_events.launches
         others = setdiff(every, launches) if but_these else every
         names, slow = self.host.string, np.zeros(len(launches), bool)
         for name in unique(names[launches]):
@@ -276,11 +295,6 @@ class LaunchTiming(Struct, frozen=True, dict=True):
             usual = median(self.call_tree.duration[of_name])
             slow |= (names[launches] == name) & (lasted > SLOW * usual)
         return slow
-
-    @cached_property
-    def _launches(self) -> TreeRow:
-        launch = self.device_events.launch
-        return unique(launch[launch >= 0])
 
     @cached_property
     def first_of_launch(self) -> Bool:

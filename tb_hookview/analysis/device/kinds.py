@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.device.events import DeviceEvents, of_graph
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
@@ -148,10 +148,9 @@ class DeviceEventKinds(Struct, frozen=True):
     unfused: Bool
     """Softmax kernels between two batched products: of kind attention, and no product itself."""
 
-    def of_peers(self, trace: Trace, device_events: DeviceEvents) -> Bool:
+    def of_peers(self, device_events: DeviceEvents) -> Bool:
         """As `LaunchTiming.of_peers`."""
-        kernel = trace.events.kind[device_events.event] == EventCategory.KERNEL
-        return np.asarray((self.kind == COMMUNICATION) & ~kernel)
+        return np.asarray((self.kind == COMMUNICATION) & ~device_events.is_kernel)
 
 
 class _Rule(Struct, frozen=True):
@@ -242,7 +241,7 @@ def device_event_kinds(host: HostRows, device_events: DeviceEvents) -> DeviceEve
     """Kind of every device event; each distinct name is compared once."""
     names, events = host.trace.strings, host.trace.events
     pair = events.name[device_events.event].astype(np.int64) * len(EventCategory)
-    pair += events.kind[device_events.event]
+    pair += device_events.category
     distinct, place = unique_inverse(pair)
     by_name = [
         _kind_of(names[p // len(EventCategory)], EventCategory(p % len(EventCategory)))
@@ -281,8 +280,7 @@ def _use_operators(host: HostRows, device_events: DeviceEvents, kind: Int) -> No
     launch = device_events.launch
     unknown = np.flatnonzero((kind == OTHER) & (launch >= 0))
     kind[unknown] = _kind_around(host, launch[unknown], kind_of_operator)
-    category = host.trace.events.kind[device_events.event]
-    moves = isin(category, [int(EventCategory.COPY), int(EventCategory.SET)])
+    moves = device_events.is_copy | (device_events.category == EventCategory.SET)
     moved = np.flatnonzero(moves & (launch >= 0))
     found = _kind_around(host, launch[moved], _communication)
     kind[moved[found == COMMUNICATION]] = COMMUNICATION
@@ -366,8 +364,8 @@ def tensor_core_eligible(
 ) -> Bool:
     """Device events that an innermost eligible operator launched itself, shape (d,).
 
-    Those that run on tensor cores are eligible whatever launched them: the operators of replayed
-    graphs and of launches before the trace are not in it.
+    Those that run on tensor cores are eligible whatever launched them, and of a replayed graph no
+    others: its operators, and those of launches before the trace, are not in it.
     """
     eligible = eligible_operators(host, device_events, kinds)
     outer = np.zeros(len(host), bool)
@@ -378,6 +376,7 @@ def tensor_core_eligible(
         outer[row] = True
     innermost = (eligible & ~outer).astype(np.int64)
     launched = lookup(innermost, _launchers(host, device_events)) > 0
+    launched &= ~of_graph(host, device_events, np.arange(len(device_events)))
     return np.asarray(launched | (kinds.tensor_core == 1))
 
 

@@ -9,7 +9,6 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import dense_rank, isin
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds
-from tb_hookview.trace import EventCategory
 
 _EQUAL = 10
 """Launches from which on their usual time is known."""
@@ -47,7 +46,7 @@ def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanos
     rows, none = host.trace.events, np.broadcast_to(np.int64(0), len(events))
     operator = lookup(host.call_tree.parent, events.launch)
     shapes = lookup(rows.shapes, lookup(host.call_tree.event, operator))
-    wanted = counted & (rows.kind[events.event] == EventCategory.KERNEL) & (shapes > 0)
+    wanted = counted & events.is_kernel & (shapes > 0)
     chosen = np.flatnonzero(wanted & ~_shared(events))
     if not len(chosen):
         return none

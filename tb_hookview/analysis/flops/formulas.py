@@ -22,7 +22,6 @@ from tb_hookview.arrays.joins import dense_rank, first_of_each, isin
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Float, Int, TreeRow
 from tb_hookview.schema.terms import KINDS
-from tb_hookview.trace import EventCategory
 
 Shape = list[int]
 
@@ -440,11 +439,10 @@ def device_work(
     """Share the work of each call among the device events that it launched."""
     call = lookup(host.call_tree.nearest(calls.outermost), events.launch)
     works = isin(kinds.kind, _WORKING) & ~kinds.unfused
-    kernel = host.trace.events.kind[events.event] == EventCategory.KERNEL
     inside = call >= 0
     size = len(host)
     computing = np.bincount(call[inside & works], minlength=max(size, 1)) > 0
-    doing = inside & np.where(computing[call], works, kernel)
+    doing = inside & np.where(computing[call], works, events.is_kernel)
     weight = np.where(doing, events.duration, 0).astype(np.float64)
     timeless = np.bincount(call[doing], weight[doing], minlength=max(size, 1)) == 0
     weight[doing & timeless[call]] = 1.0
@@ -454,4 +452,4 @@ def device_work(
     flops, moved = np.zeros(len(events)), np.full(len(events), np.nan)
     flops[doing] = share[doing] * calls.flops[call[doing]]
     moved[doing] = share[doing] * calls.bytes[call[doing]]
-    return DeviceWork(call, flops, moved, works & kernel)
+    return DeviceWork(call, flops, moved, works & events.is_kernel)

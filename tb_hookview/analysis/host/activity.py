@@ -210,19 +210,20 @@ class Input(NamedTuple):
 
 def inputs_of_call(texts: StringTable, shapes: int, types: int, values: int = 0) -> list[Input]:
     """Inputs of a call, by the indices of its arguments in the texts; empty where damaged."""
-    columns = _list(texts[shapes]), _list(texts[types])
+    columns = decoded_list(texts[shapes]), decoded_list(texts[types])
     if any(column is None for column in columns):
         return []
     found = [
         (shape if isinstance(shape, list) else [], kind if isinstance(kind, str) else "")
         for shape, kind in zip(*columns, strict=False)  # type: ignore[arg-type]
     ]
-    given = [value if isinstance(value, str) else "" for value in _list(texts[values]) or []]
+    given = [value if isinstance(value, str) else "" for value in decoded_list(texts[values]) or []]
     given += [""] * (len(found) - len(given))
     return [Input(*each, value) for each, value in zip(found, given, strict=False)]
 
 
-def _list(text: str) -> list[Any] | None:
+def decoded_list(text: str) -> list[Any] | None:
+    """The list that a text of JSON is, None for any other."""
     try:
         decoded = msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -254,8 +255,7 @@ class OperatorRows(Struct, frozen=True):
 def operator_rows(host: HostRows) -> OperatorRows:
     """Find the rows that are calls of operators and annotations."""
     call_tree = host.call_tree
-    named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-    named &= ~isin(host.role, _NO_OPERATORS)
+    named = host.operators_and_annotations & ~isin(host.role, _NO_OPERATORS)
     timed = named | (host.kind == EventCategory.RUNTIME)
     above = call_tree.nearest_above(timed)
     above[~timed] = -1

@@ -247,13 +247,22 @@ class HostRows(Struct, frozen=True, dict=True):
         return self.trace.events.kind[self.call_tree.event]
 
     @cached_property
+    def operators(self) -> Bool:
+        """Operators that are neither marks nor nodes."""
+        return np.asarray((self.kind == EventCategory.OPERATOR) & (self.role == Role.NONE))
+
+    @property
+    def operators_and_annotations(self) -> Bool:
+        """Operators and annotations, whatever their role."""
+        return isin(self.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
+
+    @cached_property
     def naming(self) -> EventRow:
         """Events of operators and annotations whose names say what the host does, in any order.
 
         Steps, marks and calls are none.
         """
-        named = isin(self.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-        named &= isin(self.role, [int(role) for role in _NAMING])
+        named = self.operators_and_annotations & isin(self.role, [int(role) for role in _NAMING])
         return np.asarray(self.call_tree.event[named | (self.role == Role.MODULE_LABEL)])
 
     @cached_property

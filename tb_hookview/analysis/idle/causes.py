@@ -28,13 +28,12 @@ device may have been busy: such time is unknown.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import numpy as np
 
 from tb_hookview.analysis.calls.division import CallTimes
-from tb_hookview.analysis.consistency.checks import lost_launches
+from tb_hookview.analysis.consistency.checks import WHOLE_DEVICE, lost_launches
 from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import (
@@ -68,7 +67,6 @@ _OF_HOST = (
     *(EventCategory.RUNTIME, EventCategory.PYTHON),
 )
 """Events that show what a thread of the host does."""
-_WHOLE_DEVICE = re.compile(r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize")
 _HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_barrier")
 """Prefixes of rows in which the host itself takes part in a collective.
 
@@ -146,7 +144,7 @@ def _common(timing: LaunchTiming, calls: CallTimes, syncs: Syncs, loads: KernelL
         ),
         (timing.call == Call.COPY) | calls.unpinned,
         timing.host.is_named(lambda text: text.startswith(_HOST_COLLECTIVES)),
-        timing.host.is_named(_WHOLE_DEVICE.fullmatch),
+        timing.host.is_named(WHOLE_DEVICE.fullmatch),
         lost_launches(timing.host, timing.device_events),
     )
 
@@ -376,9 +374,7 @@ def _launched_late(timing: LaunchTiming, row: DeviceEventIndex, gap_start: Nanos
     """Whether events were launched too late to begin at once where their device's gap began."""
     launch = timing.device_events.launch[row]
     late = timing.launch_start[row] > gap_start - timing.launch_latency
-    is_kernel = (
-        timing.host.trace.events.kind[timing.device_events.event[row]] == EventCategory.KERNEL
-    )
+    is_kernel = timing.device_events.is_kernel[row]
     # The queue ran empty within the call.
     late |= is_kernel & (lookup(timing.call_tree.end, launch) > gap_start)
     return np.asarray(late & timing.first_of_launch[row])

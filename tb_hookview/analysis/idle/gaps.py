@@ -24,7 +24,7 @@ from msgspec import Struct
 from tb_hookview.analysis.calls.division import CallTimes
 from tb_hookview.analysis.device.events import SLOW, DeviceEvents, LaunchTiming
 from tb_hookview.analysis.host.library_starts import starting_calls
-from tb_hookview.analysis.host.rows import Call, Role
+from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import first_of_each, isin, median, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
@@ -158,11 +158,11 @@ class Gaps(Struct, frozen=True):
         return total
 
 
-def mostly_in(gaps: Gaps, cause: Cause, time: TimeSet) -> Bool:
-    """Gaps of a cause of which more than half lies in some time, shape (g,)."""
+def launching_in(gaps: Gaps, time: TimeSet) -> Bool:
+    """Gaps of the cause LAUNCH of which more than half lies in some time, shape (g,)."""
     spans = np.stack([gaps.start, gaps.end], axis=1)
     inside = intervals.lengths_within(time, spans)
-    return np.asarray((gaps.cause == cause) & (2 * inside > gaps.duration))
+    return np.asarray((gaps.cause == Cause.LAUNCH) & (2 * inside > gaps.duration))
 
 
 class Pieces(NamedTuple):
@@ -405,7 +405,7 @@ def _loading_alone(timing: LaunchTiming, calls: CallTimes) -> TreeRow:
     if not len(driver):
         return driver
     wanted = (timing.host.kind == EventCategory.RUNTIME) & (timing.call == Call.NONE)
-    wanted[timing.device_events.launch[timing.device_events.launch >= 0]] = False
+    wanted[timing.device_events.launches] = False
     row: TreeRow = np.flatnonzero(wanted)
     # Rows of the driver show no thread: one that begins before the call is of another thread.
     begun = np.searchsorted(np.sort(events.start[driver]), [tree.start[row], tree.end[row]])
@@ -451,7 +451,7 @@ def _fused_by_script(timing: LaunchTiming) -> Iterator[tuple[int, int]]:
     rows = host.named(lambda name: name.startswith(_FUSED))
     rows = rows[isin(host.string[rows], unique(names[timing.device_events.event]))]
     rows = rows[np.argsort(tree.start[rows], kind="stable")]
-    function = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
+    function = host.operators
     for row in rows[first_of_each(host.string[rows])].tolist():
         while function[row] and (above := int(tree.parent[row])) >= 0 and function[above]:
             first = above == row - 1
@@ -476,9 +476,8 @@ def _first_launches(timing: LaunchTiming) -> DeviceEventIndex:
 def _single_kernels(timing: LaunchTiming) -> Bool:
     """Kernels launched by a call that launches one, shape (d,)."""
     host, events = timing.host, timing.device_events
-    is_kernel = host.trace.events.kind[events.event] == EventCategory.KERNEL
     name = lookup(host.string, events.launch)
-    return np.asarray(is_kernel & host.trace.strings.map(name, _LAUNCH.fullmatch, bool))
+    return np.asarray(events.is_kernel & host.trace.strings.map(name, _LAUNCH.fullmatch, bool))
 
 
 def _stalls(timing: LaunchTiming, calls: CallTimes) -> Bool:

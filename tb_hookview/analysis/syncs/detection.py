@@ -109,7 +109,7 @@ def find_syncs(host: HostRows, call: Int, calls: CallTimes, lasted: Nanoseconds)
     holder, operator = np.where(longer, row[last], row[first])[order], host.operator_around[row]
     operator = operator[first][order]
     at_start, at_stop = _at_ends(host, holder, operator)
-    by_profiler = at_start | at_stop
+    by_profiler = (at_start & ~_has_call_before(host, holder)) | at_stop
     by_profiler[by_profiler] = ~_called_by_program(host, holder[by_profiler])
     return Syncs(
         row=holder,
@@ -184,7 +184,7 @@ def _at_ends(host: HostRows, row: TreeRow, operator: TreeRow) -> tuple[Bool, Boo
     """Device-wide syncs outside all operators, before the first and after the last began.
 
     The profiler makes such calls, and a program may: of several the first, or the last, is the
-    profiler's.
+    profiler's, unless the first is not its thread's first call.
     """
     starts, stops = np.zeros(len(row), bool), np.zeros(len(row), bool)
     outside = np.flatnonzero(is_device_wide(host, row) & (operator < 0))
@@ -200,6 +200,14 @@ def _at_ends(host: HostRows, row: TreeRow, operator: TreeRow) -> tuple[Bool, Boo
     if start[outside[0]] < operators.min():
         starts[outside[0]] = True
     return starts, stops
+
+
+def _has_call_before(host: HostRows, row: TreeRow) -> Bool:
+    """Whether another call of the runtime begins before each on its thread: a program runs."""
+    calls, tree = np.flatnonzero(host.kind == EventCategory.RUNTIME), host.call_tree
+    first = np.full(len(host.trace.threads), np.iinfo(np.int64).max)
+    np.minimum.at(first, tree.thread[calls], tree.start[calls])
+    return np.asarray(first[tree.thread[row]] < tree.start[row])
 
 
 def shows_who_synchronizes(frame: str) -> bool:

@@ -21,8 +21,8 @@ from tb_hookview.dryrun.device.allocators import (
     PinnedAllocator,
     is_pinned,
 )
-from tb_hookview.dryrun.operators.row import Row, by_operator
-from tb_hookview.dryrun.operators.table import ROWS
+from tb_hookview.dryrun.operators.row import Row
+from tb_hookview.dryrun.operators.table import by_operator
 
 _C: Any = torch._C
 _FOLDER = Path(torch.__file__).parent
@@ -342,7 +342,7 @@ class Plans:
 
     def __init__(self) -> None:
         major, minor = torch.__version__.split(".")[:2]
-        self._rows = by_operator(ROWS, (int(major), int(minor)))
+        self._rows = by_operator((int(major), int(minor)))
         self._plans: dict[Op, Plan] = {}
 
     def of(self, op: Op) -> Plan:

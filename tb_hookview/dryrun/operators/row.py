@@ -105,14 +105,8 @@ class Row:
     """Names of functions of torch's libraries of which at least one calls what waits."""
     first: Version = (2, 8)
     """First version of torch that it is true of, among those that were read."""
-    last: Version | None = None
-    """Last such version; None: also the newest one known."""
     evidence: str = "source"
     """What else says so: "binary" (calls in libtorch_cuda.so), "recording", "issue"."""
-
-    def holds_for(self, version: Version) -> bool:
-        """Whether it is about a version of torch."""
-        return self.first <= version and (self.last is None or version <= self.last)
 
 
 def always(*reasons: Reason, also_empty: bool = False) -> Reasons:
@@ -131,18 +125,3 @@ def when(condition: Callable[[Arguments], bool], *reasons: Reason) -> Reasons:
         return reasons if condition(arguments) else ()
 
     return of_call
-
-
-def by_operator(rows: Iterable[Row], version: Version) -> dict[str, list[Row]]:
-    """Return rows by operator, `aten::name` or `aten::name.overload`, for a version of torch."""
-    found: dict[str, list[Row]] = {}
-    for row, name in _named(rows, version):
-        found.setdefault(name, []).append(row)
-    return found
-
-
-def _named(rows: Iterable[Row], version: Version) -> Iterator[tuple[Row, str]]:
-    for row in rows:
-        if row.holds_for(version):
-            for name in row.operators:
-                yield row, name if "::" in name else f"aten::{name}"

@@ -281,8 +281,8 @@ def _without_rows(analysis: Analysis, edges: Nanoseconds) -> Nanoseconds:
     """Time of the host in no module, loader, optimizer or wait, and in no row of an operator or a
     runtime call of a thread that launches device events; between consecutive edges."""
     activity, tree = host_activity(analysis), analysis.call_tree
-    other, launch = activity.code == OTHER, analysis.device_events.launch
-    launches = isin(tree.thread, unique(tree.thread[launch[launch >= 0]]))
+    other = activity.code == OTHER
+    launches = isin(tree.thread, unique(tree.thread[analysis.device_events.launches]))
     calls = launches & isin(analysis.host.kind, AT_WORK)
     in_calls = intervals.of(tree.start[calls], tree.end[calls])
     none = intervals.subtract(intervals.of(activity.start[other], activity.end[other]), in_calls)

@@ -21,6 +21,7 @@ from tb_hookview.formats import (
 from tb_hookview.report.summary.modules import module_table
 from tb_hookview.schema import (
     PROFILER,
+    SHOWN_PHASES,
     Finding,
     PerStep,
     ReportData,
@@ -57,7 +58,6 @@ _ORIGINS = {
     "python_stack": "modules, by labels of Python stacks",
     "annotation": "annotations, no module",
 }
-_PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
 def detail_tables(data: ReportData, counted: ReportData, rows: int) -> list[Table]:
@@ -89,12 +89,12 @@ def _steps(data: ReportData) -> Table:
     if len(data.steps) > 1:
         rows.insert(0, ("mean", f"of {means.steps:,}", *_host_times(means)))
     counts = ["in means"] if means.marked else []
-    columns = (format_step(means.marked), *counts, "duration", *_PHASES, "host blocked")
+    columns = (format_step(means.marked), *counts, "duration", *SHOWN_PHASES, "host blocked")
     return Table("Host time by phase", columns, rows)
 
 
 def _host_times(of: Step | PerStep) -> Iterator[str]:
-    times = (of.duration_us, *(getattr(of, f"{phase}_us") for phase in _PHASES))
+    times = (of.duration_us, *(getattr(of, f"{phase}_us") for phase in SHOWN_PHASES))
     return map(format_us, (*times, of.sync_blocked_us))
 
 
@@ -223,10 +223,10 @@ def _threads(data: ReportData) -> Table:
     """The host threads where there are several; the steps cover one alone."""
     rows: list[Row] = []
     for thread in data.threads:
-        times = [thread.by_phase.get(phase) for phase in _PHASES]
+        times = [thread.by_phase.get(phase) for phase in SHOWN_PHASES]
         written = [format_us(us) if us else "" for us in (*times, thread.blocked_us)]
         rows.append((thread.thread, thread.role, format_us(thread.busy_us), *written))
-    columns = ("thread", "role", "busy", *_PHASES, "host blocked")
+    columns = ("thread", "role", "busy", *SHOWN_PHASES, "host blocked")
     title = "Threads (host time, sums)"
     return Table(title, columns, rows if len(rows) > 1 else [], names=2)
 

@@ -107,7 +107,7 @@ _NOT_PLACED = (
 def compiled_lumps(selection: Selection) -> dict[int, CompiledLump]:
     """The lump of each module that has one, by its row in the module table."""
     analysis = selection.analysis
-    if not any(map(is_compiled, analysis.trace.strings.texts)):
+    if not _ran_compiled(analysis):
         return {}
     units = analysis.compiled_units
     module = analysis.attribution.row_module[units.row]
@@ -152,7 +152,7 @@ _NOTHING = -1
 def compiled_region_rows(selection: Selection) -> list[CompiledRegion]:
     """Rows by region, graph and operators, most expensive first; empty without compiled code."""
     analysis = selection.analysis
-    if not any(map(is_compiled, analysis.trace.strings.texts)):
+    if not _ran_compiled(analysis):
         return []
     units = analysis.compiled_units
     unit, string, event, chosen, *times = (

@@ -23,7 +23,6 @@ from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, to_us
 from tb_hookview.tables.events.names import stream_ids
-from tb_hookview.trace import EventCategory
 
 # The table of steps by torch_tb_profiler's categories, in microseconds.
 
@@ -83,7 +82,7 @@ class Use(NamedTuple):
 def find_use(analysis: Analysis, chosen: Bool) -> Use:
     """Describe the device events chosen (shape (d,), at least one)."""
     events = analysis.device_events
-    kernels = chosen & _kernels(analysis)
+    kernels = chosen & analysis.device_events.is_kernel
     collective = analysis.kinds.kind == COMMUNICATION
     compute = events.time_of(kernels & ~collective)
     communication = events.time_of(kernels & collective)
@@ -101,7 +100,7 @@ def _row(
 ) -> schema.DeviceUse:
     events, use = analysis.device_events, find_use(analysis, mine)
     columns = analysis.trace.events
-    kernels = _kernels(analysis)
+    kernels = analysis.device_events.is_kernel
     ran = kernels & (events.device == device)
     event, start, end = events.event[ran], events.start[ran], events.end[ran]
     return schema.DeviceUse(
@@ -116,12 +115,6 @@ def _row(
         utilization=utilization(start, end, window),
         sm_efficiency=sm_efficiency(start, end, columns.blocks_per_sm[event], window),
         occupancy_pct=occupancy(start, end, columns.occupancy[event], window),
-    )
-
-
-def _kernels(analysis: Analysis) -> Bool:
-    return np.asarray(
-        analysis.trace.events.kind[analysis.device_events.event] == EventCategory.KERNEL
     )
 
 

@@ -11,13 +11,12 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import grouped
 from tb_hookview.arrays.sums import greatest_by, least_by, sum_by, weighted_mean
 from tb_hookview.arrays.types import DeviceEventIndex, EventRow, Float, Int, Nanoseconds, to_us
-from tb_hookview.schema import KINDS, Phase
+from tb_hookview.schema import KINDS, PHASES, Phase
 from tb_hookview.tables.events.names import numbered_kernels
 from tb_hookview.trace import EventCategory
 
 LONGEST = 500
 """Rows of the table; traces of compiled models can hold thousands of names."""
-_PHASES = tuple(phase.name.lower() for phase in Phase)
 EVENTS = {EventCategory.KERNEL: "kernel", EventCategory.COPY: "copy", EventCategory.SET: "set"}
 
 
@@ -107,7 +106,7 @@ def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:
         max_us=to_us(groups.longest[group]),
         by_phase={
             phase: to_us(time)
-            for phase, time in zip(_PHASES, groups.by_phase[group].tolist(), strict=True)
+            for phase, time in zip(PHASES, groups.by_phase[group].tolist(), strict=True)
             if time
         },
         tensor_core=None if core < 0 else bool(core),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.backward_within import backward_within
 from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED, CompiledTime
 from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.host.activity import decoded_list
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.replayed_modules import unknown_device_times
 from tb_hookview.analysis.selection import Selection
@@ -33,8 +33,7 @@ from tb_hookview.arrays.types import (
     to_us,
 )
 from tb_hookview.report.tables.compiled import compiled_lumps
-from tb_hookview.schema import KINDS, Phase
-from tb_hookview.trace import EventCategory
+from tb_hookview.schema import KINDS
 
 SHOWN = 3
 """Shapes of a module, most frequent first, and of these the first to be called."""
@@ -61,7 +60,7 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
         if len(of_module) == SHOWN:
             continue
         if text not in decoded:
-            decoded[text] = _decoded(texts[text])
+            decoded[text] = decoded_list(texts[text])
         if (dims := decoded[text]) is not None:
             of_module.append(schema.InputShapes(analysis.trace.strings[name], dims, times))
     return found
@@ -81,14 +80,6 @@ def _first_operators(selection: Selection, operators: TreeRow) -> tuple[TreeRow,
     inside = call_tree.thread[first] == call_tree.thread[calls]
     inside &= call_tree.start[first] < call_tree.end[calls]
     return calls[inside], first[inside]
-
-
-def _decoded(text: str) -> list[Any] | None:
-    try:
-        dims = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return None
-    return dims if isinstance(dims, list) else None
 
 
 class _Sums(Struct, frozen=True):
@@ -301,8 +292,7 @@ def _device_sums(selection: Selection, wanted: Bool, host: Nanoseconds) -> _Sums
     chosen = selection.device_events & wanted
     parts = analysis.device_parts.of(chosen)
     parts = parts.where(parts.module >= 0)
-    category = analysis.trace.events.kind[events.event[parts.index]]
-    kernels = parts.where(parts.main & (category == EventCategory.KERNEL))
+    kernels = parts.where(parts.main & events.is_kernel[parts.index])
     place = parts.module * len(KINDS) + analysis.kinds.kind[parts.index]
     by_kind = sum_by(place, parts.time, size * len(KINDS)).reshape(size, len(KINDS))
     on_cores = analysis.device_parts.of(chosen & (analysis.kinds.tensor_core == 1))
@@ -368,17 +358,12 @@ def _kernel_loading(selection: Selection) -> list[float | None]:
     """Time of each module and those below in which kernels were loaded."""
     analysis = selection.analysis
     loads, size = analysis.kernel_loads, len(analysis.modules)
-    if not (_calls_known(analysis) and (analysis.device_events.launch >= 0).any()):
+    if not analysis.launches_known:
         return [None] * size
     module = analysis.attribution.row_module[loads.row]
     mine = selection.rows[loads.row] & (module >= 0) & ~loads.by_profiler
     own = _sum(module, loads.duration, mine, size)
     return [to_us(time) for time in analysis.modules.rolled_up(own).tolist()]
-
-
-def _calls_known(analysis: Analysis) -> bool:
-    """Whether operators, annotations or calls of modules say what ran in a module."""
-    return bool(analysis.phases.known[Phase.DATA])
 
 
 def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
@@ -394,7 +379,7 @@ def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
         analysis.modules.rolled_up(column).tolist()
         for column in (np.bincount(module[wanted], minlength=size), blocked, lost)
     ]
-    if not (analysis.syncs_known and _calls_known(analysis)):
+    if not (analysis.syncs_known and analysis.phases.rows_known):
         return [schema.ModuleSync(None, None, None)] * size
     return [
         schema.ModuleSync(count, to_us(blocked), None if idle is None else to_us(lost))

@@ -387,8 +387,8 @@ WORDS: dict[str, Words] = {
     ),
     "compiled-update": Words(
         "calls of an optimizer's zero_grad, and none of its step, next to compiled code: a "
-        "compiled step leaves no mark of its own, so its time is in that of no phase, and the "
-        "optimizer's is too short",
+        "compiled step leaves no mark of its own, so its time is the forward's where one region "
+        "holds both, else in no phase, and the optimizer's is too short",
         NEVER,
     ),
     "unnamed-kernels": Words(

@@ -10,7 +10,7 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import dense_rank, isin, mask_of, pair_key, unique, unique_inverse
-from tb_hookview.arrays.nesting import innermost_at, lookup
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, StringIndex, TreeRow
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import OPERATOR, UNKNOWN
@@ -48,6 +48,9 @@ def _find_graph_break(context: Context) -> Iterator[Occurrence]:
         return
     string = context.host.string
     frame = _frames(context, inner)
+    texts = context.analysis.trace.strings
+    rest = texts.map(frame, lambda text: not text or _REST in text, bool)
+    inner, frame = inner[rest], frame[rest]
     key = pair_key(np.where(frame >= 0, frame, string[inner]), string[around[inner]])
     pairs, group = unique_inverse(key)
     breaks: dict[str, list[int]] = {}
@@ -143,21 +146,26 @@ def _cut(context: Context, outer: TreeRow) -> str:
     return f"; it cuts {', '.join(paths[:_LISTED])}{rest}" if paths else ""
 
 
-def _frames(context: Context, inner: TreeRow) -> StringIndex:
-    """Name of the Python frame that each region runs, if it is the rest of a function; else -1."""
+def _frames(context: Context, regions: TreeRow) -> StringIndex:
+    """Name of the Python frame that each region runs, the first in it; -1 for unknown.
+
+    Unknown in all of them where no frame is the rest of a function: Python is not shown to run so.
+    """
     trace, call_tree = context.analysis.trace, context.call_tree
-    found = np.full(len(call_tree), -1, np.int64)
+    events, found = trace.events, np.full(len(regions), -1, np.int64)
     names = [name for name, text in enumerate(trace.strings.texts) if _REST in text]
-    if not names:
-        return found[inner]
-    python = trace.events.kind == EventCategory.PYTHON
-    frames = np.flatnonzero(python & isin(trace.events.name, names))
-    at = innermost_at(
-        call_tree, trace.events.thread[frames].astype(np.int64), trace.events.start[frames]
-    )
-    region = lookup(call_tree.nearest(regions(context)), at)
-    found[region[region >= 0]] = trace.events.name[frames[region >= 0]]
-    return found[inner]
+    frames = np.flatnonzero(events.kind == EventCategory.PYTHON)
+    if not isin(events.name[frames], names).any():
+        return found
+    for thread in unique(call_tree.thread[regions]).tolist():
+        rows = frames[events.thread[frames] == thread]
+        rows = rows[np.lexsort((-events.duration[rows], events.start[rows]))]
+        mine = np.flatnonzero(call_tree.thread[regions] == thread)
+        first = np.searchsorted(events.start[rows], call_tree.start[regions[mine]])
+        mine, first = mine[first < len(rows)], rows[first[first < len(rows)]]
+        inside = events.start[first] + events.duration[first] <= call_tree.end[regions[mine]]
+        found[mine[inside]] = events.name[first[inside]]
+    return found
 
 
 def _line(frame: str) -> str:
@@ -186,8 +194,7 @@ def _rows_between(context: Context, inner: TreeRow, before: TreeRow) -> Bool:
 
 def _first_launches(context: Context, inner: TreeRow) -> Bool:
     """First launch in each region, whose gap the host spent between the regions, shape (n,)."""
-    launch = context.analysis.device_events.launch
-    launches = unique(launch[launch >= 0])
+    launches = context.analysis.device_events.launches
     place = np.searchsorted(launches, inner)
     first = launches[place[place < len(launches)]]
     inside = first < context.call_tree.subtree_end[inner[place < len(launches)]]
@@ -213,7 +220,8 @@ GRAPH_BREAK = Rule(
     description="A compiled region (Torch-Compiled Region: graph/variant) inside another one, as "
     "the last that this runs, and not inside a graph or a module that it calls: the rest of a "
     "function whose graph broke; not where torch itself breaks that of an optimizer. Recorded with "
-    "hookview or with Python stacks the line that broke it is the place.",
+    "Python stacks it is none where it runs another function. With these, or with hookview, the "
+    "line that broke it is the place.",
     fix="Remove what breaks the graph there: print and logging, calls that Dynamo does not trace, "
     "item() and branches on tensors (torch.where, or "
     "torch._dynamo.config.capture_scalar_outputs for values). TORCH_LOGS=graph_breaks gives the "

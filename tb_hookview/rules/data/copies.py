@@ -17,7 +17,6 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import traffic
 from tb_hookview.rules.evidence.devices import of_convolutions
-from tb_hookview.trace import EventCategory
 
 # Tensors created on the CPU and copied at once to the device.
 
@@ -54,13 +53,12 @@ def _explains_create_on_cpu_then_move(context: Context) -> Bool:
 
 def _launches(context: Context) -> Bool:
     """Fills that launched device events."""
-    parent, launch = context.call_tree.parent, context.analysis.device_events.launch
     around = context.call_tree.nearest(context.rows.named(*_FILLS))
-    fill = around[unique(launch[launch >= 0])]
+    fill = around[context.analysis.device_events.launches]
     found = np.zeros(len(context.call_tree) + 1, bool)  # the last is for "no row"
     while len(fill := unique(fill[fill >= 0])):
         found[fill] = True
-        fill = lookup(around, parent[fill])
+        fill = lookup(around, context.call_tree.parent[fill])
     return found
 
 
@@ -142,9 +140,8 @@ def _many_small(context: Context) -> Bool:
 def _often(context: Context, copies: Bool) -> Bool:
     """Some copies after the first kernel, if these are many next to the kernels."""
     work = context.analysis.device_events
-    kernel = context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL
-    copies = copies & (work.start > work.start[kernel].min(initial=np.iinfo(np.int64).max))
-    enough = copies.sum() >= max(_IN_ALL, kernel.sum() / _KERNELS_A_COPY)
+    copies = copies & (work.start > traffic.first_kernel(context))
+    enough = copies.sum() >= max(_IN_ALL, work.is_kernel.sum() / _KERNELS_A_COPY)
     return np.asarray(copies & enough)
 
 
@@ -312,9 +309,8 @@ def _copying(context: Context, copies: DeviceEventIndex) -> float:
 
 def _on_stream_of_kernels(context: Context) -> DeviceEventIndex:
     """Copies from pinned memory, in measured steps, on a stream that runs kernels too."""
-    work, events = context.analysis.device_events, context.analysis.trace.events
-    stream, kind = events.thread[work.event], events.kind[work.event]
-    kernels = isin(stream, unique(stream[kind == EventCategory.KERNEL]))
+    work = context.analysis.device_events
+    kernels = isin(work.stream, unique(work.stream[work.is_kernel]))
     wanted = (
         traffic.uploads(context, traffic.PINNED)
         & context.device_events.counted
@@ -440,9 +436,8 @@ def _within_device(context: Context) -> Bool:
     others = context.rows.inside(
         context.rows.beginning("FSDP::", "fsdp::") | context.analysis.compiling
     )
-    kind = context.analysis.trace.events.kind[context.analysis.device_events.event]
     events = context.device_events
-    found = (kind == EventCategory.KERNEL) | events.beginning(*_TO_ITSELF)
+    found = context.analysis.device_events.is_kernel | events.beginning(*_TO_ITSELF)
     found &= events.of_kinds("copy")
     found &= ~events.beginning("batched_transpose_", "SubTensorOp") & ~events.containing(*_OTHERS)
     found &= (lookup(others, launch) != 1) & ~bias

@@ -51,7 +51,9 @@ LOADER_WAIT = Rule(
     title="The main process waits for DataLoader workers",
     description="Over 5% of a step in a DataLoader with workers, while a device idles, where the "
     "model runs on the CPU, or where no device was recorded. Where no step is marked and nearly "
-    "all of it is in the first and the last call, it is priced once: workers start and end there.",
+    "all of it is in the first and the last call, it is priced once: workers start and end there. "
+    "Where two or more marked steps each wait that long, it comes first, and other savings carry a "
+    "caveat: if the workers set the pace, the host waits for them instead.",
     fix="Raise num_workers (begin near the number of cores for each device), prefetch_factor, and "
     "set persistent_workers=True. Decode and augment on the device, or transform whole batches. "
     "Return less from the workers. Train on one cached batch to measure what could be gained.",

@@ -139,9 +139,8 @@ def _find_collective_per_parameter(context: Context) -> Iterator[Occurrence]:
 def _awaited(context: Context, rows: TreeRow) -> tuple[Bool, Nanoseconds]:
     """Whether a stream waits for each collective before the next launch, and the end of that."""
     call_tree, calls = context.call_tree, context.analysis.calls
-    launch = context.analysis.device_events.launch
+    launches = context.analysis.device_events.launches
     waits = np.flatnonzero((calls == Call.DEVICE_WAIT) | (calls == Call.WAIT))
-    launches = unique(launch[launch >= 0])
     thread, ended = call_tree.thread[rows], call_tree.end[rows]
     wait, launched = (
         lookup(found, asof(call_tree.thread[found], -call_tree.start[found], thread, -ended))
@@ -156,8 +155,8 @@ def _awaited(context: Context, rows: TreeRow) -> tuple[Bool, Nanoseconds]:
 def _spans(context: Context, rows: TreeRow, end: Nanoseconds) -> TimeSet:
     """Time from each collective to its wait, and on to the next one in a loop over parameters."""
     call_tree, events = context.call_tree, context.analysis.device_events
-    kernel = context.analysis.trace.events.kind[events.event] == EventCategory.KERNEL
-    computes = kernel & ~context.device_events.of_kinds("communication") & (events.launch >= 0)
+    computes = events.is_kernel & ~context.device_events.of_kinds("communication")
+    computes &= events.launch >= 0
     launched = np.bincount(events.launch[computes], minlength=len(call_tree))
     until = np.concatenate([[0], np.cumsum(launched)])
     start, after = call_tree.start[rows], call_tree.subtree_end[rows]

@@ -8,6 +8,7 @@ time in which the profiler was at work is charged to no rule.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -116,8 +117,9 @@ def _spans(context: Context) -> Iterator[_Spans]:
     yield _Spans(windows[:, 0], windows[:, 1], np.full(len(windows), -1))
 
 
-_SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
-"""Share of the step from which a finding is of high or medium severity."""
+SEVERITIES = ("info", "low", "medium", "high")
+_SHARES = (0.01, 0.05)
+"""Shares of the step from which a finding is of medium and of high severity."""
 _PREEMPTED = (
     "{} of that time are not in the cost: kernels ran that much longer than equal launches, as "
     "where another process uses the device"
@@ -364,8 +366,4 @@ def _severity(occurrence: Occurrence, charge: Charge, context: Context) -> str:
 def severity(us: float, step: float) -> str:
     """Severity of what gains or costs some microseconds of a step."""
     share = us / step if step else 0.0
-    if share >= _SHARE_HIGH:
-        return "high"
-    if share >= _SHARE_MEDIUM:
-        return "medium"
-    return "low" if us else "info"
+    return SEVERITIES[1 + bisect(_SHARES, share) if us else 0]

@@ -14,7 +14,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.host.activity import activity_events
-from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.analysis.idle.causes import profiler_time
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
@@ -308,7 +308,7 @@ class RowContext(NamedRows, frozen=True):
 
     def outermost_operator_of(self, rows: TreeRow) -> TreeRow:
         """Outermost operator that is, or is around, each of some rows; -1 for none."""
-        return self.outermost_of(self._operators, rows)
+        return self.outermost_of(self.analysis.host.operators, rows)
 
     def siblings(self, rows: TreeRow) -> Int:
         """Number of what is around each of some rows, or of its thread, and of its step: equal for
@@ -323,13 +323,9 @@ class RowContext(NamedRows, frozen=True):
     @cached_property
     def outermost_operators(self) -> TreeRow:
         """Operators that lie in no other; ascending."""
-        above = lookup(self.inside(self._operators), self.analysis.call_tree.parent)
-        return np.flatnonzero(self._operators & (above != 1))
-
-    @cached_property
-    def _operators(self) -> Bool:
-        host = self.analysis.host
-        return np.asarray((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))
+        operators = self.analysis.host.operators
+        above = lookup(self.inside(operators), self.analysis.call_tree.parent)
+        return np.flatnonzero(operators & (above != 1))
 
     def outermost_of(self, wanted: Bool, rows: TreeRow) -> TreeRow:
         """Outermost wanted row that is, or is around, each of some rows; -1 for none."""
@@ -357,6 +353,13 @@ class RowContext(NamedRows, frozen=True):
         held = sum(intervals.length(each.time) for each in self.host_time(wanted))
         return self.steps.us_per_step(held)
 
+    def times_by_name(self, rows: TreeRow | Bool) -> list[tuple[str, float]]:
+        """Time of some rows by the name of their operator, nanoseconds, most first."""
+        names, place = unique_inverse(self.analysis.host.string[rows])
+        time = np.bincount(place, self.analysis.call_tree.duration[rows])
+        texts = self.analysis.trace.strings
+        return [(node_name(texts[int(names[i])]), float(time[i])) for i in np.argsort(-time)]
+
     def module_of(self, row: int) -> int:
         """Module to which device events launched at a row belong, -1 for none."""
         return int(self.analysis.attribution.row_module[row])
@@ -373,9 +376,7 @@ class RowContext(NamedRows, frozen=True):
     @cached_property
     def _training_threads(self) -> Bool:
         events, device_events = self.analysis.trace.events, self.analysis.device_events
-        launched = device_events.launch[
-            (device_events.launch >= 0) & (events.kind[device_events.event] == EventCategory.KERNEL)
-        ]
+        launched = device_events.launch[(device_events.launch >= 0) & device_events.is_kernel]
         found = mask_of(self.analysis.call_tree.thread[launched], len(self.analysis.trace.threads))
         marks = np.flatnonzero(events.kind == EventCategory.ANNOTATION)
         annotations = NamedRows(self.strings, events.name[marks].astype(np.int64))
@@ -416,8 +417,7 @@ class DeviceEventContext(NamedRows, frozen=True):
 
     @cached_property
     def _copies(self) -> tuple[DeviceEventIndex, NamedRows]:
-        kind = self.analysis.trace.events.kind[self.analysis.device_events.event]
-        rows = np.flatnonzero(kind == EventCategory.COPY)
+        rows = np.flatnonzero(self.analysis.device_events.is_copy)
         return rows, NamedRows(self.strings, self.name[rows])
 
     @cached_property

@@ -66,6 +66,9 @@ class Occurrence(Struct, frozen=True):
     None for what recurs."""
     dominates: bool = False
     """Whether what it takes once is most of the trace, so that it comes before what recurs."""
+    paces: str = ""
+    """Caveat for all other gains where it may decide the length of a step whatever else is saved,
+    so that it comes first."""
     gone: TreeRow = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows of the call tree, in measured steps, that a replay without it lacks (that part of them
     which the fix saves), in addition to what it is charged for: what the host does while a device

@@ -24,6 +24,10 @@ from tb_hookview.trace import EventCategory
 
 _TO_DEVICE = re.compile(r"HtoD|HostToDevice|Host -> Device", re.IGNORECASE)
 _TO_HOST = re.compile(r"DtoH|DeviceToHost|Device -> Host", re.IGNORECASE)
+VALUES = ("aten::item", "aten::_local_scalar_dense")
+"""Operators that bring one value to Python."""
+READS = ("aten::is_nonzero", *VALUES)
+"""These, and what Python asks of a tensor as a condition."""
 
 
 class Direction(IntEnum):
@@ -166,7 +170,7 @@ class SyncContext(Struct, frozen=True, dict=True):
     @cached_property
     def reads_value(self) -> Bool:
         """Syncs that bring one value to Python: `item()`, `float(t)`, `if t:`."""
-        return self.inside("aten::item", "aten::_local_scalar_dense")
+        return self.inside(*VALUES)
 
     @cached_property
     def prints(self) -> Bool:
@@ -207,8 +211,7 @@ class SyncContext(Struct, frozen=True, dict=True):
         began.
         """
         events, call_tree = self.analysis.device_events, self.analysis.call_tree
-        is_copy = self.analysis.trace.events.kind[events.event] == EventCategory.COPY
-        copies = np.flatnonzero(is_copy & (events.launch >= 0))
+        copies = np.flatnonzero(events.is_copy & (events.launch >= 0))
         launch, syncs = events.launch[copies], self.analysis.syncs
         thread = call_tree.thread
         sync = asof(thread[self.row], -syncs.end, thread[launch], -call_tree.start[launch])
@@ -280,8 +283,7 @@ class SyncContext(Struct, frozen=True, dict=True):
     def _candidates(self) -> TreeRow:
         """Operators with the same operator or thread around them as one around any sync."""
         host, key = self.analysis.host, self._siblings
-        operator = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
-        rows = np.flatnonzero(operator | (host.role == Role.OPTIMIZER))
+        rows = np.flatnonzero(host.operators | (host.role == Role.OPTIMIZER))
         around = self.around[self.around >= 0]
         return np.asarray(rows[isin(key[rows], unique(key[around]))])
 

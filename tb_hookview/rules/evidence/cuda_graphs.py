@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.launches import is_graph_launch
+from tb_hookview.analysis.consistency.checks import captured_launches, launches_to_run
+from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, isin, unique
 from tb_hookview.arrays.nesting import lookup
@@ -85,6 +88,16 @@ def fix_where_recorded(context: Context) -> str:
     records = (context.rows.beginning(*CAPTURES) & context.rows.counted).any()
     replays = is_graph_launch(context.host).any() or context.device_events.of_graph.any()
     return _NOT_REPLAYED if records and not replays else ""
+
+
+def captured_share(analysis: Analysis, start: int, end: int) -> float:
+    """Share of the launches in a time that a graph captured; 0 where any is replayed."""
+    host, events = analysis.host, analysis.device_events
+    if is_graph_launch(host).any() or of_graph(host, events, np.arange(len(events))).any():
+        return 0.0
+    begun = [host.call_tree.start[rows(host)] for rows in (captured_launches, launches_to_run)]
+    captured, run = (int(np.sum((each >= start) & (each < end))) for each in begun)
+    return captured / max(captured + run, 1)
 
 
 def mostly_before_code_that_replays(context: Context, gaps: GapIndex) -> bool:

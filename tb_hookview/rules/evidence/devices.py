@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.device.kinds import capability_by_kernels
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
-from tb_hookview.arrays.joins import mask_of, unique
+from tb_hookview.arrays.joins import isin, mask_of, setdiff, unique
 from tb_hookview.arrays.sums import greatest_by, least_by
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
@@ -166,6 +166,24 @@ def of_convolutions(context: Context) -> Bool:
     return context.device_events.launched_by(inside)
 
 
+def without_operator(context: Context) -> Bool:
+    """Device events whose operator the trace lacks: in graphs, or launched in none; shape (d,)."""
+    operator = context.rows.operator_of(context.analysis.device_events.launch)
+    return np.asarray(context.device_events.of_graph | (operator < 0))
+
+
+def may_be_of_convolutions(context: Context) -> Bool:
+    """Device events without an operator where the trace has kernels of convolutions, shape (d,)."""
+    transposes = context.device_events.containing(*LAYOUTS)
+    if not (transposes | context.device_events.of_kinds("convolution")).any():
+        return np.zeros(len(transposes), bool)
+    return without_operator(context)
+
+
+LAYOUTS = ("nchwToNhwc", "nhwcToNchw")
+"""In names of cuDNN's kernels that transpose the operands of convolutions."""
+
+
 # Matrix products: their sizes, and kernels of those that do not fit tensor cores.
 
 
@@ -220,14 +238,18 @@ def misaligned(context: Context) -> Bool:
 def named_so(context: Context) -> Bool:
     """Those of them whose names say so.
 
-    A convolution of 1 x 1 runs such kernels, too, but its sizes are channels and pixels.
+    A convolution of 1 x 1 runs such kernels, too, but its sizes are channels and pixels. Kernels
+    whose operator the trace lacks are taken to be of convolutions if all others of their name are.
     """
-    return (
-        context.device_events.matching(_LOADS_LITTLE, "cutlass")
-        & context.device_events.of_kinds("matrix")
-        & context.device_events.counted
-        & ~of_convolutions(context)
-    )
+    found = context.device_events.matching(_LOADS_LITTLE, "cutlass")
+    found &= context.device_events.of_kinds("matrix")
+    if not found.any():
+        return found
+    convolves, unknown = of_convolutions(context), without_operator(context) & found
+    work, names = context.analysis.device_events, context.analysis.trace.events.name
+    name = names[work.event].astype(np.int64)
+    only = setdiff(unique(name[found & convolves]), name[found & ~convolves & ~unknown])
+    return found & context.device_events.counted & ~convolves & ~(unknown & isin(name, only))
 
 
 def shaped_so(context: Context) -> Bool:
@@ -283,36 +305,30 @@ _PRODUCTS = ("aten::matmul", "aten::bmm", "aten::baddbmm", "aten::einsum")
 _BATCHED = ("aten::bmm", "aten::baddbmm")
 """Products of batches of matrices, as those of attention are."""
 _SOFTMAX = ("aten::softmax", "aten::_softmax", "aten::_masked_softmax")
-_BETWEEN = tuple(
-    f"aten::{name}{in_place}"
-    for name in (
-        *("mul", "div", "add", "sub", "true_divide", "masked_fill", "where", "dropout"),
-        *("native_dropout", "baddbmm", "expand", "to", "_to_copy", "float", "type_as", "clone"),
-        *("contiguous", "view", "_unsafe_view", "reshape", "transpose", "permute", "unsqueeze"),
-        *("squeeze", "slice", "alias", "tril", "triu", "logical_not", "bitwise_not", "t"),
-        *("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "bitwise_and"),
-        *("bitwise_or", "__and__", "__or__", "arange", "expand_as", "repeat"),
-        *(f"{how}{what}" for how in ("", "new_") for what in ("ones", "zeros", "full", "tensor")),
-        *("ones_like", "zeros_like", "full_like", "scalar_tensor"),
-        *("empty", "fill", "lift_fresh", "detach"),  # of torch.tensor()
-    )
-    for in_place in ("", "_")
-)
 _FALLS_BACK = (
     *("aten::scaled_dot_product_attention", "aten::_scaled_dot_product_attention_math"),
     "aten::_native_multi_head_attention",
 )
 """Where no fused kernel fits, these run the parts."""
-_BIAS = tuple(
-    f"aten::{name}{in_place}"
-    for name in (
-        *("abs", "neg", "log", "pow", "exp", "min", "minimum", "max", "maximum", "clamp", "zero"),
-        *("embedding", "index", "index_select", "gather", "cat", "stack", "lift_fresh", "detach"),
-    )
-    for in_place in ("", "_")
+_BIAS = (
+    *("abs", "neg", "log", "pow", "exp", "min", "minimum", "max", "maximum", "clamp", "zero"),
+    *("embedding", "index", "index_select", "gather", "cat", "stack"),
 )
 """Operators that compute a bias of positions, as in T5, Swin and ALiBi; it is added after them."""
-_ADDS = ("aten::add", "aten::add_")
+_BETWEEN = (
+    *("mul", "div", "add", "sub", "true_divide", "masked_fill", "where", "dropout"),
+    *("native_dropout", "baddbmm", "expand", "to", "_to_copy", "float", "type_as", "clone"),
+    *("contiguous", "view", "_unsafe_view", "reshape", "transpose", "permute", "unsqueeze"),
+    *("squeeze", "slice", "alias", "tril", "triu", "logical_not", "bitwise_not", "t"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "bitwise_and"),
+    *("bitwise_or", "__and__", "__or__", "arange", "expand_as", "repeat"),
+    *(f"{how}{what}" for how in ("", "new_") for what in ("ones", "zeros", "full", "tensor")),
+    *("ones_like", "zeros_like", "full_like", "scalar_tensor"),
+    *("empty", "fill", "lift_fresh", "detach"),  # of torch.tensor()
+    *_BIAS,
+)
+"""What may lie between a product and the softmax, also in place."""
+ADDS = ("aten::add", "aten::add_")
 _REACH = 40
 """Operators between the softmax and a product: scale, mask or bias and what makes it, dropout,
 cast."""
@@ -347,10 +363,13 @@ def attention(context: Context) -> Attention:
         return Attention(row, row, row, np.zeros(len(context.call_tree), bool))
     place = np.flatnonzero(context.rows.named(*_SOFTMAX)[row])
     product = context.rows.named(*_PRODUCTS)[row] & _around_batched(context)[row]
-    between, thread = context.rows.named(*_BETWEEN)[row], context.call_tree.thread[row]
-    last = _reach(place, 1, product, between)
-    biases, adds = (context.rows.named(*names)[row] for names in (_BIAS, _ADDS))
-    first = _reach(place, -1, product, between, biases, adds)
+    between, bias = (
+        context.rows.named(*(f"aten::{name}{end}" for name in names for end in ("", "_")))[row]
+        for names in (_BETWEEN, _BIAS)
+    )
+    adds, thread = context.rows.named(*ADDS)[row], context.call_tree.thread[row]
+    last = _reach(place, 1, product, between & ~bias, bias, adds)
+    first = _reach(place, -1, product, between, bias, adds)
     whole = (first >= 0) & (last >= 0) & (thread[first] == thread[last])
     first, last = first[whole], last[whole]
     return Attention(row[first], row[place[whole]], row[last], _covered(context, row, first, last))
@@ -410,17 +429,10 @@ def _around_batched(context: Context) -> Bool:
     return found
 
 
-def _reach(
-    place: Int,
-    step: int,
-    product: Bool,
-    between: Bool,
-    biases: Bool | None = None,
-    adds: Bool | None = None,
-) -> Int:
+def _reach(place: Int, step: int, product: Bool, between: Bool, bias: Bool, adds: Bool) -> Int:
     """First product on one side of each softmax, only `between` on the way; or -1.
 
-    Beyond what adds something lies `biases`, too.
+    What computes a bias lies beyond what adds something.
     """
     found = np.full(len(place), -1, np.int64)
     open_, added = np.ones(len(place), bool), np.zeros(len(place), bool)
@@ -430,9 +442,6 @@ def _reach(
         here = np.where(open_, at, 0)
         hit = open_ & product[here]
         found[hit] = here[hit]
-        passed = between[here]
-        if biases is not None and adds is not None:
-            added |= open_ & adds[here]
-            passed = passed | (added & biases[here])
-        open_ &= ~hit & passed
+        added |= open_ & adds[here]
+        open_ &= ~hit & between[here] & (added | ~bias[here])
     return found

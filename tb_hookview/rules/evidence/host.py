@@ -163,10 +163,8 @@ def operators_in(context: Context, gaps: GapIndex, name: str) -> Counter[str]:
 
 def event_after(context: Context, gaps: GapIndex) -> str:
     """Phrase of the device events before which most of the time of some gaps lies."""
-    table, work = context.analysis.gaps, context.analysis.device_events
-    event = lookup(work.event, table.device_event[gaps])
-    names, place = unique_inverse(lookup(context.analysis.trace.events.name, event))
-    most = int(names[np.bincount(place, table.duration[gaps]).argmax()])
+    names, place = _names_after(context, gaps)
+    most = int(names[np.bincount(place, context.analysis.gaps.duration[gaps]).argmax()])
     if most < 0:
         return "after the last device event"
     return f"before {format_kernel(context.analysis.trace.strings[most])}"
@@ -182,10 +180,8 @@ def user_kernel_after(context: Context, gaps: GapIndex) -> str:
 
     Inductor puts a row around each launch, of the name of the kernel and a number.
     """
-    table, work = context.analysis.gaps, context.analysis.device_events
-    event = lookup(work.event, table.device_event[gaps])
-    names, place = unique_inverse(lookup(context.analysis.trace.events.name, event))
-    time = np.bincount(place, table.duration[gaps])
+    names, place = _names_after(context, gaps)
+    time = np.bincount(place, context.analysis.gaps.duration[gaps])
     most = int(time.argmax())
     if names[most] < 0 or time[most] < _ALL * time.sum():
         return ""
@@ -196,13 +192,20 @@ def user_kernel_after(context: Context, gaps: GapIndex) -> str:
     return "" if is_generated(name) or not launched.all() else name
 
 
+def _names_after(context: Context, gaps: GapIndex) -> tuple[Int, Int]:
+    """Distinct names of the device events after some gaps, -1 for none, and which each gap has."""
+    event = lookup(context.analysis.device_events.event, context.analysis.gaps.device_event[gaps])
+    return unique_inverse(lookup(context.analysis.trace.events.name, event))
+
+
 def launches_after(context: Context, gaps: GapIndex) -> TreeRow:
     """As `Gaps.launch_after`."""
     return context.analysis.gaps.launch_after(context.analysis.device_events, gaps)
 
 
-def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
-    """What the launches that ended gaps were for, most idle time first, as a phrase.
+def launched_places(context: Context, gaps: GapIndex) -> str:
+    """What the launches that ended gaps were for, most idle time first, as a phrase; and operators
+    that the host was in before, where it was in such for much of the time.
 
     Modules, annotations where these stand for modules, operators, and calls in none of these. An
     annotation is around the forward alone: what is launched for it in nodes is its backward.
@@ -221,16 +224,19 @@ def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
     for what, chosen in (("operators", ~alone), ("calls", alone)):
         times = _times(context, gaps[chosen], string[chosen])
         lists[what] = [(node_name(trace.strings[number]), time) for number, time in times]
-    return " and ".join(
-        f"{what} {_largest(context, times, most)}" for what, times in lists.items() if times
+    named = " and ".join(
+        f"{what} {_largest(context, times)}" for what, times in lists.items() if times
     )
+    return named + _in_operators_before(context, gaps)
 
 
+_NAMED = 3
+"""Modules, and operators, that a phrase names."""
 _STILL = 0.25
 """Part of gaps with the host still in operators before from which on these are named."""
 
 
-def in_operators_before(context: Context, gaps: GapIndex, most: int) -> str:
+def _in_operators_before(context: Context, gaps: GapIndex) -> str:
     """Operators that the host was in during some gaps, but for those that ended each.
 
     Returns:
@@ -254,7 +260,7 @@ def in_operators_before(context: Context, gaps: GapIndex, most: int) -> str:
     if time.total() <= _STILL * table.duration[gaps].sum():
         return ""
     total = format_us(context.steps.us_per_step(time.total()))
-    named = context.listed((+time).most_common(most))
+    named = context.listed((+time).most_common(_NAMED))
     return f"; for {total} of these the host was still in operators before: {named}"
 
 
@@ -267,11 +273,11 @@ def _times(context: Context, gaps: GapIndex, group: Int) -> list[tuple[int, floa
     return list(zip(numbers[order].tolist(), time[order].tolist(), strict=True))
 
 
-def _largest(context: Context, times: list[tuple[str, float]], most: int) -> str:
+def _largest(context: Context, times: list[tuple[str, float]]) -> str:
     whole: Counter[str] = Counter()
     for name, time in times:
         whole[name] += time  # type: ignore[assignment]  # whole nanoseconds
-    return context.listed(whole.most_common(most))
+    return context.listed(whole.most_common(_NAMED))
 
 
 # Work of a host thread where the model runs on the CPU: operators, and calls around them.
@@ -285,9 +291,8 @@ def computing(context: Context) -> Bool:
 
     A node that is written in Python, and a range that somebody put around code, are not.
     """
-    host = context.host
-    operators = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
-    return np.asarray((operators & context.rows.passing(is_native)) | _compiled(context))
+    native = context.host.operators & context.rows.passing(is_native)
+    return np.asarray(native | _compiled(context))
 
 
 def _compiled(context: Context) -> Bool:

@@ -22,7 +22,6 @@ from tb_hookview.arrays.joins import (
     setdiff,
     union,
     unique,
-    unique_inverse,
 )
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
@@ -38,10 +37,10 @@ from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.engine.by_place import OPERATOR, latent_phrase, places_of, under
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence
-from tb_hookview.rules.engine.syncs import Direction
+from tb_hookview.rules.engine.syncs import VALUES, Direction
+from tb_hookview.rules.evidence.element_loops import iterated
 from tb_hookview.rules.evidence.host import Inputs, inputs_of
 from tb_hookview.schema.findings import Confidence
-from tb_hookview.trace import EventCategory
 
 # Copies to the device.
 
@@ -147,10 +146,9 @@ def _holds_host(context: Context) -> Bool:
 def exposed(context: Context, copies: DeviceEventIndex) -> Nanoseconds:
     """Time of some device events (rows) in which their device ran no kernel, nanoseconds."""
     work, alone = context.analysis.device_events, np.zeros(len(copies), np.int64)
-    kernel = context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL
     for device in unique(work.device[copies]):
         mine = work.device[copies] == device
-        rows = np.flatnonzero(kernel & (work.device == device))
+        rows = np.flatnonzero(work.is_kernel & (work.device == device))
         windows = np.stack([work.start[copies[mine]], work.end[copies[mine]]], axis=1)
         busy = work.time_of(rows)
         alone[mine] = windows[:, 1] - windows[:, 0] - intervals.lengths_within(busy, windows)
@@ -255,25 +253,27 @@ def _size(context: Context, copies: DeviceEventIndex) -> str:
     return f" of {format_bytes(moved.mean())} on average{rate}"
 
 
+def first_kernel(context: Context) -> int:
+    """Start of the first kernel."""
+    work = context.analysis.device_events
+    return int(work.start[work.is_kernel].min(initial=np.iinfo(np.int64).max))
+
+
 def repeated(context: Context) -> Bool:
     """Syncs that may occur in every step: without marked steps, those after a kernel.
 
     Before it models move to the device; all count where too few copies are there for that.
     """
     syncs = context.syncs
-    work = context.analysis.device_events
-    events = context.analysis.trace.events
-    kernels = work.event[events.kind[work.event] == EventCategory.KERNEL]
-    first = events.start[kernels].min(initial=np.iinfo(np.int64).max)
+    work, first = context.analysis.device_events, first_kernel(context)
     before = np.count_nonzero(uploads(context, "HtoD") & (work.start < first))
-    few = _KERNELS_A_COPY * before <= len(unique(events.name[kernels]))
+    few = _KERNELS_A_COPY * before <= len(unique(context.device_events.name[work.is_kernel]))
     return np.asarray((syncs.end > first) | few | context.steps.marked)
 
 
 # Values that syncs bring to the host: what they are read for.
 
 
-_READS = ("aten::item", "aten::_local_scalar_dense")
 _MOVES = ("aten::to", "aten::_to_copy", "aten::detach", "aten::lift_fresh", "aten::clone")
 _INTEGERS = ("long", "long int", "int", "short", "short int", "unsigned char", "signed char")
 _SIZES = re.compile(
@@ -284,7 +284,7 @@ _COUNTS = ("aten::sum", "aten::count_nonzero")
 _TESTS = re.compile(r"aten::(eq|ne|lt|le|gt|ge|logical_\w+|bitwise_\w+|isclose)_?")
 _EXCHANGES = re.compile(r"(?i)all_?to_?all")
 _HANDED_OVER = (
-    *(*_READS, *_MOVES, "aten::resolve_conj", "aten::resolve_neg", "aten::view", "aten::sum"),
+    *(*VALUES, *_MOVES, "aten::resolve_conj", "aten::resolve_neg", "aten::view", "aten::sum"),
     *("aten::unbind", "aten::select", "aten::empty", "aten::new_empty", "aten::empty_like"),
 )
 """Between a copy of split sizes and the exchange by them: other such copies, its result."""
@@ -329,8 +329,8 @@ SIZES = (
 def purposes(context: Context) -> Int:
     """`Purpose` of each sync that reads a value, shape (s,)."""
     syncs = context.syncs
-    read = syncs.outermost(*_READS)
-    before = syncs.before(read, *_READS, *_MOVES)
+    read = syncs.outermost(*VALUES)
+    before = syncs.before(read, *VALUES, *_MOVES)
     _, integer, flag = _types(context)
     counted = syncs.named(before, *_COUNTS)
     found = np.full(len(syncs), Purpose.METRIC, np.int64)
@@ -340,7 +340,7 @@ def purposes(context: Context) -> Int:
     found[(integer & sized) | in_exchange(context)] = Purpose.SIZE
     found[_in_library(context)] = Purpose.SIZE
     found[flag] = Purpose.FLAG
-    found[_of_elements(context, before)] = Purpose.ELEMENT
+    found[iterated(context, before)] = Purpose.ELEMENT
     found[syncs.prints] = Purpose.PRINT
     return found
 
@@ -385,18 +385,6 @@ def _summed_for_size(context: Context, read: TreeRow, before: TreeRow) -> Bool:
     return np.asarray((made >= 0) & integers & ~tests & soon)
 
 
-def _of_elements(context: Context, before: TreeRow) -> Bool:
-    """Reads (of syncs) that follow one another directly after a tensor is unbound, shape (s,).
-
-    Args:
-        context: the trace.
-        before: the operator before each read, -1 for none.
-    """
-    unbound = np.where(context.syncs.named(before, "aten::unbind"), before, -1)
-    _, place = unique_inverse(unbound)
-    return np.asarray((unbound >= 0) & (np.bincount(place)[place] > 1))
-
-
 def _in_library(context: Context) -> Bool:
     """Syncs of values that an operator of another library reads itself, shape (s,)."""
     names = context.syncs.names(context.syncs.outermost_matching(OPERATOR)).tolist()
@@ -420,9 +408,15 @@ def _type(inputs: Inputs) -> str:
 
 SHARE = 0.05
 """Part of a step from which on time in a loader counts."""
+_SEVERAL = 2
+"""Steps from which on a batch that each of them waits for recurs."""
 _ONE_BATCH = (
     "It is the only batch of the trace, which marks no steps: the time may be that in which the "
     "workers start, once."
+)
+_PACES = (
+    "The host waits for the loader's workers in every step, at least {}: if they set the pace, "
+    "time that is saved here becomes waiting for them."
 )
 _STARTS = (
     "Batches are ready in time once the workers run: more of them would take longer to start. Set "
@@ -462,9 +456,18 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
         examples=context.call_tree.start[rows],
         claims_gain=not once and not starting,
         caveats=(_ONE_BATCH,) if once else (),
+        paces="" if single else _paces(context),
         fix=_STARTS if starting else "",
         latent="" if on_host else "how long a device waited for it is not in this trace",
     )
+
+
+def _paces(context: Context) -> str:
+    """Caveat for other gains if each of several steps waits for a batch for a part that counts."""
+    waits = [step.data_us or 0.0 for step in context.steps.report_rows]
+    if len(waits) < _SEVERAL or min(waits) <= SHARE * context.steps.measured_us:
+        return ""
+    return _PACES.format(format_us(min(waits)))
 
 
 def _starts(us: float, calls: int) -> str:

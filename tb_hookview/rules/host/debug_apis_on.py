@@ -14,7 +14,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import latent_phrase
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.trace import EventCategory
+from tb_hookview.rules.engine.syncs import READS
 
 _CHECKS = ("aten::_is_any_true", "aten::any")
 _TESTS = ("aten::isnan", "aten::ne")
@@ -41,7 +41,7 @@ _SHARE = 0.01
 def _explains(context: Context) -> Bool:
     """Reads of `isnan(gradient).any()` straight inside an autograd node, in most nodes."""
     syncs, analysis = context.syncs, context.analysis
-    read = syncs.outermost("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
+    read = syncs.outermost(*READS)
     check = syncs.before(read)
     checked = syncs.named(check, *_CHECKS)
     test = syncs.before(np.where(checked, check, -1))
@@ -168,9 +168,8 @@ def _blocking_launches(context: Context) -> Iterator[Occurrence]:
 
     A kernel shorter than any call may end within its own without being waited for.
     """
-    analysis, work = context.analysis, context.analysis.device_events
-    kernel = analysis.trace.events.kind[work.event] == EventCategory.KERNEL
-    rows = np.flatnonzero(kernel & context.device_events.counted & (work.launch >= 0))
+    work = context.analysis.device_events
+    rows = np.flatnonzero(work.is_kernel & context.device_events.counted & (work.launch >= 0))
     called, returned = (
         lookup(each, work.launch[rows]) for each in (context.call_tree.start, context.call_tree.end)
     )

@@ -206,12 +206,14 @@ def _part(context: Context, gaps: GapIndex) -> str:
 def _fix(context: Context, name: str, most: str) -> str:
     several = not name and is_operator(most)
     found = remedy_for("" if several else most or name, with_stacks=context.with_stacks)
+    if most and name and not found:  # a range of the program says less than the function around it
+        found = remedy_for(name, with_stacks=context.with_stacks)
     loads = context.trains or (context.host.role == Role.DATA).any()
     return found or (f"{_AWAY} {_INPUTS}" if loads else _AWAY)
 
 
 def _in_operators(context: Context, inside: Counter[str]) -> str:
-    return f"; most of it in operators {context.listed(inside.most_common(_NAMED))}"
+    return f"; most of it in {context.listed(inside.most_common(_NAMED))}"
 
 
 def _little(context: Context) -> bool:

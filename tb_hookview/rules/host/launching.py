@@ -23,7 +23,6 @@ from tb_hookview.rules.evidence.cuda_graphs import (
 )
 from tb_hookview.rules.evidence.host import (
     activity_in,
-    in_operators_before,
     launched_places,
     mostly_before_compiled_code,
     uncut,
@@ -62,6 +61,14 @@ _FIX_REPLAYED = (
     "torch._dynamo.mark_static_address are read where they are), or give each launch more to do by "
     "a larger batch. Look for threads that compete for the cores, and for garbage collection."
 )
+_FIX_IN_GRAPHS = (
+    f"{_BEGIN} Most of the device's work is in CUDA or HIP graphs that are replayed already: bring "
+    "what is still launched one by one into them, copy inputs for the next replay while one runs, "
+    "read results later, or give each replay more to do by a larger batch. Have less Python "
+    "between replays. Look for threads that compete for the cores, and for garbage collection."
+)
+_IN_GRAPHS = 0.5
+"""Part of device work in replayed graphs from which on more of them are no remedy."""
 
 
 def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
@@ -82,7 +89,7 @@ def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
         place="launches",
         evidence=f"for {context.us_text(idle)} the device waited for its next launch"
         f"{_in_operators(context, gaps, idle)}{_longest(context, gaps)}; longest for those of "
-        f"{launched_places(context, gaps, _NAMED)}{in_operators_before(context, gaps, _NAMED)}"
+        f"{launched_places(context, gaps)}"
         f"{_queue(context)}; time in the cost of other findings is not in this one",
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
@@ -107,7 +114,10 @@ def _fix(context: Context, gaps: GapIndex) -> str:
         return f"{_BEGIN} {found}"
     if mostly_before_code_that_replays(context, gaps):
         return _FIX_REPLAYED
-    return _FIX_COMPILED if mostly_before_compiled_code(context, gaps) else ""
+    if mostly_before_compiled_code(context, gaps):
+        return _FIX_COMPILED
+    events = context.device_events
+    return _FIX_IN_GRAPHS if events.share(events.of_graph) > _IN_GRAPHS else ""
 
 
 def _found(context: Context, rule_id: str) -> list[Occurrence]:

@@ -15,6 +15,7 @@ from tb_hookview.arrays.types import Int, TimeSet, TreeRow
 from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
+from tb_hookview.rules.engine.syncs import READS
 from tb_hookview.rules.evidence.host import computing, units, units_of_python_nodes
 from tb_hookview.schema import Phase, module_label
 
@@ -22,14 +23,13 @@ _REPEATS = 32
 """Calls of one name under one parent, in one step, from which on they are a loop."""
 _COPYING, _COPIES = ("aten::clone", "aten::set_"), 8
 """What copy.deepcopy calls for each tensor of a model, and how often it does for a small one."""
-_TURN_NS, _LONG_TURN_NS = 2_000_000, 20_000_000
-"""Longest turn of a loop, by the median: of any, and of one that is in operators for half of it."""
+_ITERATION_NS, _LONG_ITERATION_NS = 2_000_000, 20_000_000
+"""Longest iteration, by the median: of any, and of one that is in operators for half of it."""
 _SMALL_NS = 50_000
 """Longest mean of operators for which calling counts for more than computing."""
 _FAR = 10
-"""A turn of that many medians is none: something else came in between."""
+"""An iteration of that many medians is none: something else came in between."""
 _SHARE = 0.03
-_READS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
 _READ = (
     "Read all values at once, with one tolist(), in place of item() for each. Compute on the whole "
     "tensor: comparisons, masks, sums and torch.where take the place of loops over elements."
@@ -100,7 +100,7 @@ def _occurrence(
 
 
 def _remedy(group: list[_Loop]) -> str:
-    if group[0].name in _READS:
+    if group[0].name in READS:
         return _READ
     if group[0].name == "aten::set_" or (group[0].name in _COPYING and group[0].module < 0):
         return _COPY
@@ -115,7 +115,7 @@ def _name(context: Context, row: int) -> str:
 
 
 def _loops(context: Context) -> Iterator[_Loop]:
-    rows = _turns(context)
+    rows = _candidates(context)
     place = context.rows.siblings(rows)
     _, group = unique_inverse(pair_key(place, context.host.string[rows]))
     order = np.argsort(group, kind="stable")
@@ -138,7 +138,7 @@ def _least(context: Context, rows: TreeRow) -> Int:
     return np.where(copying, _COPIES, _REPEATS)
 
 
-def _turns(context: Context) -> TreeRow:
+def _candidates(context: Context) -> TreeRow:
     """Operators and calls of modules, but in the optimizer and in nodes of torch's own."""
     analysis = context.analysis
     wanted = units(context) & (context.host.role != Role.NODE)
@@ -150,17 +150,17 @@ def _turns(context: Context) -> TreeRow:
 
 
 def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | None:
-    """The loop of names that one parent repeats; None where its turns are no small ones."""
-    tree, found = context.call_tree, [turn for rows in same if (turn := _spans(context, rows))]
-    found = [turn for turn in found if _is_small(context, operators, turn)]
+    """The loop of names that one parent repeats; None where its iterations are not small."""
+    tree, found = context.call_tree, [each for rows in same if (each := _spans(context, rows))]
+    found = [each for each in found if _is_small(context, operators, each)]
     if not found:
         return None
-    found.sort(key=lambda turn: int(tree.start[turn[1][0]]))  # the first of a turn names the loop
+    found.sort(key=lambda each: int(tree.start[each[1][0]]))  # the first to begin names the loop
     time = intervals.normal(np.concatenate([spans for spans, _ in found]))
     thread = int(tree.thread[found[0][1][0]])
     lead = max((rows for _, rows in found), key=len)
     around = int(tree.parent[lead[0]])
-    long = median(np.diff(tree.start[lead])) > _TURN_NS
+    long = median(np.diff(tree.start[lead])) > _ITERATION_NS
     if long and not _is_filled(context, around, time, thread):
         return None
     module = int(context.analysis.attribution.row_module[around]) if around >= 0 else -1
@@ -169,7 +169,7 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
     updates &= repeated.isdisjoint(context.rows.name_indices(_ELEMENT))
     named = _read(context, [rows for _, rows in found], lead)
     name = _name(context, int(named[0]))
-    if name in _READS:
+    if name in READS:
         time = _with_unbind(context, operators, time, thread)
     of_span = np.searchsorted(time[:, 0], tree.start[named], side="right")
     return _Loop(
@@ -201,10 +201,10 @@ def _is_filled(context: Context, around: int, time: TimeSet, thread: int) -> boo
     return bool(2 * held >= intervals.length(time))
 
 
-def _is_small(context: Context, operators: TreeRow, turn: tuple[TimeSet, TreeRow]) -> bool:
-    """Whether operators within the time of turns are so short that calling them counts."""
-    tree, (time, turns) = context.call_tree, turn
-    thread = tree.thread[turns[0]]
+def _is_small(context: Context, operators: TreeRow, spans: tuple[TimeSet, TreeRow]) -> bool:
+    """Whether operators within the iterations are so short that calling them counts."""
+    tree, (time, begun) = context.call_tree, spans
+    thread = tree.thread[begun[0]]
     begin, end = np.searchsorted(tree.thread[operators], [thread, thread + 1])
     rows = operators[begin:end]
     within = rows[intervals.contains(time, tree.start[rows])]
@@ -213,7 +213,7 @@ def _is_small(context: Context, operators: TreeRow, turn: tuple[TimeSet, TreeRow
 
 def _read(context: Context, repeated: list[TreeRow], lead: TreeRow) -> TreeRow:
     """What names a loop: the read of a value, where it has one."""
-    reads = set(context.rows.name_indices(*_READS))
+    reads = set(context.rows.name_indices(*READS))
     return next((r for r in repeated if int(context.host.string[r[0]]) in reads), lead)
 
 
@@ -223,7 +223,7 @@ def _spans(context: Context, rows: TreeRow) -> tuple[TimeSet, TreeRow] | None:
     pitch = np.diff(start)
     usual = median(pitch)
     near = pitch <= max(_FAR * usual, 1)
-    if usual > _LONG_TURN_NS or int(near.sum()) + 1 < int(_least(context, rows[:1])[0]):
+    if usual > _LONG_ITERATION_NS or int(near.sum()) + 1 < int(_least(context, rows[:1])[0]):
         return None
     until = np.append(np.where(near, start[1:], end[:-1]), end[-1])
     return intervals.of(start, until), rows

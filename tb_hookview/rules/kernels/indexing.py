@@ -8,14 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, StringIndex, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.host import Inputs, with_inputs, with_value
 from tb_hookview.schema import Phase
-from tb_hookview.trace import EventCategory
 
 # An index sums what it puts in one place: sorted on a device, one by one on the CPU.
 
@@ -188,9 +187,9 @@ _LEADS = ("aten::select", "aten::slice", "aten::unbind")
 _GATHERED = ("aten::stack", "aten::cat")
 _REPEATS = 10
 _FACTOR = np.uint64(6364136223846793005)
-"""Odd, so that no weight of a place in a turn becomes 0."""
+"""Odd, so that no weight of a place in an iteration becomes 0."""
 _SOON = 3
-"""Operators after the last turn, one of which gathers the results."""
+"""Operators after the last iteration, one of which gathers the results."""
 
 
 class _Siblings(NamedTuple):
@@ -198,21 +197,19 @@ class _Siblings(NamedTuple):
 
     row: TreeRow
     around: Int
-    """Equal for rows of the same parent, or of the same thread without one."""
+    """As `RowContext.siblings`."""
     name: StringIndex
 
 
 class _Loop(NamedTuple):
     first: int
-    """Rows of its first operator and of the one after its last turn."""
+    """Rows of its first operator and of the one after its last iteration."""
     end: int
     repeats: int
 
 
 def _find_python_loop_over_batch(context: Context) -> Iterator[Occurrence]:
-    launched = np.zeros(len(context.call_tree), bool)
-    launch = context.analysis.device_events.launch
-    launched[launch[launch >= 0]] = True
+    launched = mask_of(context.analysis.device_events.launches, len(context.call_tree))
     places: dict[tuple[int, int], list[_Loop]] = {}
     for loop in _loops(context):
         if launched[loop.first : loop.end].any():
@@ -254,12 +251,12 @@ def _loops(context: Context) -> Iterator[_Loop]:
     first = np.flatnonzero(begins)
     if len(first) < _REPEATS:
         return
-    turn, around = _turns(siblings, first), siblings.around[first]
-    alike = (turn[1:] == turn[:-1]) & (around[1:] == around[:-1])
+    sequence, around = _sequences(siblings, first), siblings.around[first]
+    alike = (sequence[1:] == sequence[:-1]) & (around[1:] == around[:-1])
     like = np.concatenate([[False], alike, [False]])
     edges = np.flatnonzero(like[1:] != like[:-1])
     for start, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        # What follows the loop belongs to its last turn, which therefore differs from the others.
+        # What follows the loop belongs to its last iteration, which therefore differs.
         if last - start + 2 < _REPEATS or last + 1 == len(first):
             continue
         names, ending = _names(siblings, first, last), _names(siblings, first, last + 1)
@@ -271,17 +268,14 @@ def _loops(context: Context) -> Iterator[_Loop]:
 
 
 def _siblings(context: Context) -> _Siblings:
-    host, call_tree = context.host, context.call_tree
-    wanted = (host.kind == EventCategory.OPERATOR) | (host.kind == EventCategory.ANNOTATION)
-    row = np.flatnonzero(wanted & context.rows.counted)
-    parent = call_tree.parent[row]
-    around = np.where(parent >= 0, parent, -1 - call_tree.thread[row])
+    row = np.flatnonzero(context.host.operators_and_annotations & context.rows.counted)
+    around = context.rows.siblings(row)
     order = np.argsort(around, kind="stable")  # rows of one parent are by start already
-    return _Siblings(row[order], around[order], host.string[row[order]])
+    return _Siblings(row[order], around[order], context.host.string[row[order]])
 
 
-def _turns(siblings: _Siblings, first: Int) -> Int:
-    """A number for each turn: equal for turns of the same names."""
+def _sequences(siblings: _Siblings, first: Int) -> Int:
+    """A number for each iteration: equal for iterations of the same names."""
     size = np.diff(np.append(first, len(siblings.row)))
     within = np.arange(first[0], len(siblings.row)) - np.repeat(first, size)
     inside = siblings.around[first[0] :] == np.repeat(siblings.around[first], size)
@@ -290,10 +284,10 @@ def _turns(siblings: _Siblings, first: Int) -> Int:
     return np.asarray(np.add.reduceat(value, first - first[0]).view(np.int64))
 
 
-def _names(siblings: _Siblings, first: Int, turn: int) -> list[int]:
-    """Names of one turn."""
-    begin = int(first[turn])
-    end = int(first[turn + 1]) if turn + 1 < len(first) else len(siblings.row)
+def _names(siblings: _Siblings, first: Int, iteration: int) -> list[int]:
+    """Names of one iteration."""
+    begin = int(first[iteration])
+    end = int(first[iteration + 1]) if iteration + 1 < len(first) else len(siblings.row)
     inside = siblings.around[begin:end] == siblings.around[begin]
     return [int(name) for name in siblings.name[begin:end][inside]]
 

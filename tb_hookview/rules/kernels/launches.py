@@ -29,13 +29,11 @@ from tb_hookview.rules.evidence.devices import in_float64
 from tb_hookview.rules.evidence.host import (
     LONG_NS,
     compiled_code,
-    in_operators_before,
     launched_places,
     mostly_before_compiled_code,
 )
 from tb_hookview.rules.evidence.optimizer import fix_of_events, fix_of_gaps
 from tb_hookview.schema import Phase
-from tb_hookview.trace import EventCategory
 
 # Kernels that end before the host has launched the next one.
 
@@ -46,8 +44,6 @@ _BETWEEN_LAUNCHES_NS = 200_000
 _IDLE_SHARE = 0.1
 _MANY = 50
 """Kernels in all, as not all traces mark steps; with fewer there is no stream of launches."""
-_NAMED = 3
-"""Modules, and operators, that the evidence names."""
 _FIX_COMPILED = (
     "Most of the time the device waits for launches of compiled code. Replay them from a CUDA "
     'graph (torch.compile with mode="reduce-overhead"), which needs static shapes and no syncs, or '
@@ -77,7 +73,7 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         f"{_BETWEEN_LAUNCHES_NS // 1000} us before the next launch in {context.steps.text}, "
         f"{context.us_text(idle)}"
         f"{_longer(context, gaps[~short], whole[~short])}; longest for those of "
-        f"{launched_places(context, gaps, _NAMED)}{in_operators_before(context, gaps, _NAMED)}",
+        f"{launched_places(context, gaps)}",
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps[first_of_each(whole)]],
         caveats=("The gain is an upper bound.",),
@@ -115,10 +111,9 @@ def _longer(context: Context, gaps: GapIndex, whole: Int) -> str:
 def _kernels(context: Context) -> tuple[DeviceEventIndex, Nanoseconds]:
     """Kernels launched one by one and not by the compiler, and the time since the launch before."""
     work, call_tree = context.analysis.device_events, context.call_tree
-    events = context.analysis.trace.events
     known = (
         (work.launch >= 0)
-        & (events.kind[work.event] == EventCategory.KERNEL)
+        & work.is_kernel
         & context.device_events.counted
         & ~context.device_events.launched_by(context.rows.inside(context.analysis.compiling))
     )
@@ -279,7 +274,7 @@ _LITTLE = 10
 def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
     work, events = context.analysis.device_events, context.analysis.trace.events
     blocks, occupancy = events.blocks_per_sm[work.event], events.occupancy[work.event]
-    counted = context.device_events.counted & (events.kind[work.event] == EventCategory.KERNEL)
+    counted = context.device_events.counted & work.is_kernel
     aside = counted & context.device_events.of_kinds(*_BY_DESIGN)
     aside |= counted & context.device_events.containing(_BY_CHANNEL)
     counted &= ~aside

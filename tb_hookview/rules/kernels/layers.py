@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.host.rows import node_name
-from tb_hookview.arrays.joins import asof, unique, unique_inverse
+from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -15,11 +14,14 @@ from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import (
+    ADDS,
+    LAYOUTS,
     Attention,
     attention,
     device_events_of,
     misaligned,
     of_convolutions,
+    without_operator,
 )
 from tb_hookview.rules.evidence.host import Inputs, inputs_of, with_inputs, with_value
 
@@ -141,7 +143,6 @@ ATTENTION_UNFUSED = Rule(
 
 
 _CONVOLUTION = ("aten::conv1d", "aten::conv2d", "aten::conv3d")
-_ADDED = ("aten::add", "aten::add_")
 _TRAINING = 5
 """Place of that argument of `aten::batch_norm`."""
 
@@ -174,7 +175,7 @@ def _biases(context: Context) -> Bool:
     norms &= ~with_value(context, norms, _TRAINING, "False")  # it subtracts a mean of long ago
     normed[outer] = norms[_following(context, outer)]
     parent = context.call_tree.parent
-    adds = context.rows.named(*_ADDED) & (parent >= 0) & context.rows.inside(normed)
+    adds = context.rows.named(*ADDS) & (parent >= 0) & context.rows.inside(normed)
     return np.asarray(adds & context.rows.named("aten::_convolution")[parent])
 
 
@@ -185,9 +186,7 @@ def _following(context: Context, rows: TreeRow) -> TreeRow:
     nothing follows gets itself.
     """
     call_tree = context.call_tree
-    operators = np.flatnonzero(context.rows.beginning("aten::") & ~context.rows.named(*_ADDED))[
-        ::-1
-    ]
+    operators = np.flatnonzero(context.rows.beginning("aten::") & ~context.rows.named(*ADDS))[::-1]
     found = asof(
         call_tree.thread[operators],
         -call_tree.start[operators],
@@ -217,12 +216,12 @@ _SHARE_CONV_LAYOUT_TRANSPOSE = 0.01
 
 def _find_conv_layout_transpose(context: Context) -> Iterator[Occurrence]:
     events = context.device_events
-    found = events.containing("nchwToNhwc", "nhwcToNchw")
+    found = events.containing(*LAYOUTS)
     found |= events.matching(r"cudnn::ops::.*[Tt]ranspose", "cudnn::ops::")
     found |= events.matching(r"^batched_transpose_\d+x\d+", "batched_transpose_")
     found &= events.counted
     if found.any() and context.analysis.launches_known:
-        found &= of_convolutions(context)
+        found &= of_convolutions(context) | without_operator(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     if share > _SHARE_CONV_LAYOUT_TRANSPOSE:
         yield Occurrence(
@@ -238,7 +237,8 @@ CONV_LAYOUT_TRANSPOSE = Rule(
     family="kernels",
     title="Convolutions transpose between NCHW and channels-last",
     description="Kernels of cuDNN or MIOpen that transpose NCHW and NHWC, launched by "
-    "convolutions, in more than 1% of device work.",
+    "convolutions, in replayed graphs or where the trace lacks the operator, in more than 1% of "
+    "device work.",
     fix="Convert model and input to channels-last: .to(memory_format=torch.channels_last). Then "
     "check that no operator falls back. On ROCm before torch 2.9 also set "
     "PYTORCH_MIOPEN_SUGGEST_NHWC=1.",
@@ -354,8 +354,8 @@ def _find_channels_last_on_cpu(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="pooling, resizing and depthwise convolutions",
         evidence=f"{context.part_text(held)}, in "
-        f"{_named(context, np.flatnonzero(rows))}; the weights of all convolutions are in the "
-        "order NCHW",
+        f"{context.listed(context.rows.times_by_name(rows)[:_NAMED])}; the weights of all "
+        "convolutions are in the order NCHW",
         host=context.rows.host_time(rows),
         saved=gained / max(int(tree.duration[rows].sum()), 1),
         examples=tree.start[rows],
@@ -367,14 +367,6 @@ def _is_wide_depthwise(inputs: Inputs) -> bool:
     """Whether inputs (gradient, input, weight, ...) are those of a wide depthwise convolution."""
     shape = inputs[2][0] if len(inputs) > 2 else []
     return len(shape) == 4 and shape[0] > 1 and shape[1] == 1 and shape[2] >= _WIDE
-
-
-def _named(context: Context, rows: TreeRow) -> str:
-    names, place = unique_inverse(context.host.string[rows])
-    time = np.bincount(place, context.call_tree.duration[rows])
-    texts = context.analysis.trace.strings
-    most = np.argsort(-time)[:_NAMED].tolist()
-    return context.listed((node_name(texts[int(names[i])]), time[i]) for i in most)
 
 
 CHANNELS_LAST_ON_CPU = Rule(

@@ -176,8 +176,6 @@ def _fix(context: Context, rows: TreeRow) -> str:
 
 def _retries(context: Context, rows: TreeRow) -> int:
     """Number of calls that free memory before one that allocates, in one operator."""
-    if not len(rows):
-        return 0
     frees, operator = context.rows.containing(*_FREES)[rows], context.rows.operator_of(rows)
     same = (operator[1:] == operator[:-1]) & (operator[1:] >= 0)
     return int(np.count_nonzero(same & frees[:-1] & ~frees[1:]))

@@ -26,7 +26,6 @@ from tb_hookview.rules.evidence.memory import (
     top_modules,
 )
 from tb_hookview.schema import Phase, module_label
-from tb_hookview.trace import EventCategory
 
 # Peak of a device's memory: which modules and classes hold it.
 
@@ -255,8 +254,7 @@ _BACKWARD = (Role.NODE, Role.GRADIENT_SINK)
 
 def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
     host, call_tree, zeroes = context.host, context.call_tree, _zeroes_gradients(context)
-    untrained = _untrained(context, zeroes) & (host.role == Role.NONE)
-    operators = np.flatnonzero((host.kind == EventCategory.OPERATOR) & untrained)
+    operators = np.flatnonzero(host.operators & _untrained(context, zeroes))
     if not len(operators):
         return
     events, event = context.analysis.trace.events, call_tree.event[operators]

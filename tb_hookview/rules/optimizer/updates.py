@@ -16,6 +16,7 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.devices import ADDS
 from tb_hookview.rules.evidence.host import (
     Inputs,
     compiled_code,
@@ -25,7 +26,6 @@ from tb_hookview.rules.evidence.host import (
     with_inputs,
 )
 from tb_hookview.schema import Phase
-from tb_hookview.trace import EventCategory
 
 # The optimizer updates one parameter after the other.
 
@@ -97,9 +97,8 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
 def _kernels(context: Context, rows: Bool) -> Bool:
     """Kernels that some rows launch, but collectives: neither copies nor memsets."""
     work = context.device_events.launched_by(rows) & context.device_events.counted
-    kind = context.analysis.trace.events.kind[context.analysis.device_events.event]
     collective = context.device_events.of_kinds("communication")
-    return np.asarray(work & (kind == EventCategory.KERNEL) & ~collective)
+    return np.asarray(work & context.analysis.device_events.is_kernel & ~collective)
 
 
 def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurrence]:
@@ -166,7 +165,6 @@ OPTIMIZER_SINGLE_TENSOR = Rule(
 # Gradients are filled with zeros instead of dropped.
 
 
-_SUMS = ("aten::add", "aten::add_")
 _SINK = "AccumulateGrad"
 _SHARE_ZERO_GRAD_FILL = 0.005
 """Part of a step from which on this counts on the CPU: it is no noise, and one word ends it."""
@@ -183,7 +181,7 @@ def _find_zero_grad_fill(context: Context) -> Iterator[Occurrence]:
         yield from _on_host_zero_grad_fill(context, zeros)
     if not fills.any():
         return
-    adding = context.rows.inside(context.rows.containing(_SINK)) & context.rows.named(*_SUMS)
+    adding = context.rows.inside(context.rows.containing(_SINK)) & context.rows.named(*ADDS)
     adds = context.work_of(adding)
     filled, added = int(np.count_nonzero(fills)), int(np.count_nonzero(adds))
     # With gradients summed over several backward passes only the first sum of each is in vain.

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
-from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.arrays.joins import mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
@@ -25,6 +24,7 @@ from tb_hookview.rules.evidence.devices import (
     float32_products,
     in_float64,
     in_tf32,
+    may_be_of_convolutions,
     named_so,
     products_of,
     shaped_so,
@@ -130,10 +130,8 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         return
     inner = lookup(context.rows.inside(computing), context.call_tree.parent)
     saved = saved_on_cpu(context, computing & (inner != 1))
-    names, place = unique_inverse(context.host.string[rows])
-    time = np.bincount(place, context.call_tree.duration[rows])
-    texts = context.analysis.trace.strings
-    listed = ", ".join(node_name(texts[int(names[i])]) for i in np.argsort(-time)[:4])
+    names = [name for name, _ in context.rows.times_by_name(rows)]
+    listed = ", ".join(names[:4])
     yield Occurrence(
         place="operators on type double",
         evidence=f"{context.part_text(held)}, in {listed}{' and others' if len(names) > 4 else ''}",
@@ -385,10 +383,76 @@ TENSOR_CORES_UNUSED = Rule(
 )
 
 
+# Training on tensor cores in TF32, everything else in float32.
+
+
+_BUSY = 0.8
+"""Part of a step from which on device work decides how long it is."""
+_IN_TF32 = 0.05
+_IN_FLOAT = 0.5
+_LITTLE = 0.01
+"""Part of device work in half precision up to which it is no mixed precision."""
+_NAMES_HALF = ("Half", "half", "bfloat16", "BFloat16", "bf16", "f16", "fp16", "h16816", "h884")
+_STATES = ("multi_tensor_apply", "FusedAdam", "FusedSgd")
+"""Kernels of optimizers, whose states stay in float32."""
+_UPPER_BOUND = (
+    "Assumes half the time for these kernels, an upper bound: they move half the bytes, and tensor "
+    "cores are twice as fast as in TF32; but autocast leaves losses, softmax and many sums in "
+    "float32, and casts take time."
+)
+
+
+def _find_float32_training(context: Context) -> Iterator[Occurrence]:
+    events = context.device_events
+    work_us = events.work_us / max(len(events.devices), 1)
+    if not context.trains or work_us < _BUSY * context.steps.measured_us:
+        return
+    half = events.containing(*_NAMES_HALF)
+    products = events.of_kinds("matrix", "convolution", "attention") & in_tf32(context)
+    if events.share(products) < _IN_TF32 or events.share(half) > _LITTLE:
+        return
+    others = events.containing("float") & ~events.containing(*_STATES)
+    others &= ~(products | half | events.of_kinds("communication"))
+    found = (products | others) & events.counted
+    if not all_have_tf32(context) or events.share(found) < _IN_FLOAT:
+        return
+    share, others_share = events.share(products), events.share(others)
+    yield Occurrence(
+        place="the model",
+        evidence=f"{context.us_text(events.us_per_step(products))} ({share:.0%} of device work) in "
+        f"products and convolutions in TF32, {format_us(events.us_per_step(others))} "
+        f"({others_share:.0%}) in other kernels of float32, and none in half precision",
+        wasted=np.flatnonzero(found),
+        saved=BYTES,
+        caveats=(_UPPER_BOUND,),
+        fix=_lower_precision(context),
+    )
+
+
+FLOAT32_TRAINING = Rule(
+    id="float32-training",
+    family="precision",
+    title="Training runs in float32, without mixed precision",
+    description="Training on NVIDIA devices of compute capability 8.0 or more that compute for "
+    "80% of a step or more (of a trace without steps, less its set-up): 5% of device work or more "
+    "in products and convolutions in TF32, half of it or more in these and in other kernels of "
+    "float32 by their names (collectives and optimizers aside), and no more than 1% in half "
+    "precision.",
+    fix=f"Run forward and loss, not the backward, under torch.autocast with bfloat16. {_HALVES}",
+    reference="torch.amp documentation; PyTorch, Automatic Mixed Precision recipe",
+    confidence="low",
+    find=_find_float32_training,
+)
+
+
 # Matrix products on tensor cores whose sizes do not fit their loads.
 
 
 _SHARE_MATMUL_MISALIGNED = 0.01
+_OR_CONVOLUTIONS = (
+    "The trace lacks the operators of {} of it: these may be convolutions, whose sizes are "
+    "channels and pixels."
+)
 _LISTED = 3
 """Products that the evidence lists."""
 
@@ -399,6 +463,8 @@ def _find_matmul_misaligned(context: Context) -> Iterator[Occurrence]:
     if found.any():
         found &= ~device_events_of(context, attention(context))
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
+    open_ = found & may_be_of_convolutions(context)
+    unknown = context.device_events.us_per_step(open_)
     if share >= _SHARE_MATMUL_MISALIGNED:
         yield Occurrence(
             place="matrix products",
@@ -408,7 +474,11 @@ def _find_matmul_misaligned(context: Context) -> Iterator[Occurrence]:
             "they multiply" + _sizes(context, found),
             wasted=np.flatnonzero(found),
             claims_gain=False,
-            caveats=("The cost is all the time of these kernels; aligned ones take time too.",),
+            confidence="low" if 2 * unknown > time else None,
+            caveats=(
+                "The cost is all the time of these kernels; aligned ones take time too.",
+                *([_OR_CONVOLUTIONS.format(format_us(unknown))] if unknown else []),
+            ),
         )
 
 
@@ -459,7 +529,9 @@ MATMUL_MISALIGNED = Rule(
     description="Kernels of matrix products on tensor cores with align1 or align2 in their names "
     "(in half precision align4 as well; float64 apart), or products in half precision on NVIDIA "
     "devices whose result has rows of a length that 8 does not divide, in 1% of device work or "
-    "more. Convolutions do not count. Those of attention by its parts are in attention-unfused.",
+    "more. Convolutions do not count; kernels that may be of convolutions, as the trace lacks "
+    "their operators, make the confidence low. Those of attention by its parts are in "
+    "attention-unfused.",
     fix="Pad the odd size to a multiple of 8 (better 64), of 4 for TF32. Columns and inner sizes "
     "of a layer's forward are features: vocabulary, classes, hidden sizes. Rows, and sizes of "
     "batched products, come from the data: pad or pack sequences, and drop the last odd batch "

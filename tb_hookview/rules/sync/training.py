@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_hookview.analysis.host.rows import Call
+from tb_hookview.analysis.iterations import SCALER_CHECK
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Nanoseconds
@@ -15,7 +16,7 @@ from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.syncs import Direction
+from tb_hookview.rules.engine.syncs import READS, VALUES, Direction
 from tb_hookview.rules.evidence.cuda_graphs import RECORD_ONCE, before_recording
 from tb_hookview.rules.evidence.devices import all_have_tf32
 from tb_hookview.schema import Phase
@@ -178,7 +179,6 @@ SYNC_GATHER_BACKWARD_DETERMINISTIC = Rule(
 
 _NORMS = ("aten::_foreach_norm", "aten::linalg_vector_norm", "aten::norm", "aten::linalg_norm")
 _FINITE = ("aten::isnan", "aten::isinf", "aten::isfinite", "aten::logical_or", "aten::logical_not")
-_READS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
 _HANDED_OVER = (
     *("aten::detach", "aten::to", "aten::lift_fresh", "aten::clone", "aten::mean"),
     *("aten::mul_", "aten::_foreach_mul_"),
@@ -189,13 +189,13 @@ _COEFFICIENT = ("aten::add", "aten::reciprocal", "aten::mul", "aten::div", "aten
 def _explains_grad_clip(context: Context) -> Bool:
     """Reads after norm and check, or after norm, clamped coefficient and scaled gradients."""
     syncs = context.syncs
-    read = syncs.outermost(*_READS)
-    tested = syncs.before(read, *_READS)
+    read = syncs.outermost(*READS)
+    tested = syncs.before(read, *READS)
     check = syncs.named(tested, *_FINITE) & syncs.named(
-        syncs.before(read, *_READS, *_FINITE, "aten::abs", "aten::eq", "aten::ne", "aten::mul"),
+        syncs.before(read, *READS, *_FINITE, "aten::abs", "aten::eq", "aten::ne", "aten::mul"),
         *_NORMS,
     )
-    clamp = syncs.before(read, *_READS, *_HANDED_OVER)
+    clamp = syncs.before(read, *READS, *_HANDED_OVER)
     clamped = syncs.named(clamp, "aten::clamp", "aten::clamp_")
     norm = syncs.before(np.where(clamped, clamp, -1), *_COEFFICIENT)
     return np.asarray(
@@ -221,9 +221,7 @@ SYNC_GRAD_CLIP = Rule(
 # GradScaler asks the device whether any gradient overflowed before it lets the optimizer step.
 
 
-_CHECK = "aten::_amp_foreach_non_finite_check_and_unscale_"
 _UPDATE = "aten::_amp_update_scale_"
-_READS_SYNC_GRAD_SCALER = ("aten::item", "aten::_local_scalar_dense")
 _MOVES = ("aten::to", "aten::_to_copy")
 _AS_RECORDED = (
     "The saving is of the wait alone: the check and the update are taken to stay as recorded, "
@@ -237,7 +235,7 @@ def _explains_grad_scaler(context: Context) -> Bool:
     A read after the update is left to others: it may be of the scale, and is as often of the loss.
     """
     syncs = context.syncs
-    read = syncs.outermost(*_READS_SYNC_GRAD_SCALER)
+    read = syncs.outermost(*VALUES)
     decided = syncs.after(read, *_MOVES)
     decides = syncs.named(decided, _UPDATE)
     names = syncs.names(decided)
@@ -248,7 +246,7 @@ def _explains_grad_scaler(context: Context) -> Bool:
 def _checked(context: Context) -> Bool:
     """Syncs that have had a check since their thread's last step of an optimizer."""
     syncs, call_tree = context.syncs, context.call_tree
-    check = syncs.last_before(context.rows.named(_CHECK))
+    check = syncs.last_before(context.rows.named(SCALER_CHECK))
     step = syncs.last_before(context.rows.beginning("Optimizer.step#"))
     return (check >= 0) & (lookup(call_tree.start, check) > lookup(call_tree.start, step))
 

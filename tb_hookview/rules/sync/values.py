@@ -14,8 +14,15 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.syncs import Direction
+from tb_hookview.rules.engine.syncs import READS, VALUES, Direction
 from tb_hookview.rules.evidence.cuda_graphs import RECORD_ONCE, next_to_recording
+from tb_hookview.rules.evidence.element_loops import (
+    COMPARE_AT_ONCE,
+    COMPARED,
+    ITERATED,
+    READ_AT_ONCE,
+    compared,
+)
 from tb_hookview.rules.evidence.host import with_value
 from tb_hookview.rules.evidence.traffic import (
     FASTER_PINNED,
@@ -37,16 +44,7 @@ _REDUCTIONS = (
     *("aten::logical_not", "aten::bitwise_not", "aten::bitwise_or", "aten::abs", "aten::mul"),
     *("aten::eq", "aten::ne", "aten::sum"),
 )
-_READS = ("aten::is_nonzero", "aten::item", "aten::_local_scalar_dense")
 _FINITE = ("aten::isnan", "aten::isinf", "aten::isfinite")
-_COMPARES = tuple(f"aten::{name}" for name in ("eq", "ne", "lt", "le", "gt", "ge"))
-_LOOP = 8
-"""Branches in a row from which on they are a loop over the elements of a tensor."""
-_ELEMENTS = "one after another, each after a comparison alone, as in a Python loop over elements"
-_WHOLE = (
-    "Compare whole tensors, and read one result: (prediction == label).sum() instead of a loop "
-    "over elements, torch.equal() instead of a test of each."
-)
 _ALL = "each right after aten::all or aten::any, as where a mask is tested"
 _MASKS = (
     "Where a library tests a mask (transformers: whether anything is padded), pass no mask if "
@@ -58,34 +56,24 @@ _MASKS = (
 def _find_bool_branch(context: Context) -> Iterator[Occurrence]:
     explained, finite = context.explained_by(SYNC_BOOL_BRANCH), _after_finite_check(context)
     of_all = _of_all(context) & ~finite
-    elements = _of_elements(context, explained)
+    elements = compared(context, explained)
     yield from by_place(context, explained & ~finite & ~of_all & ~elements)
-    yield from by_place(context, explained & elements, note=_ELEMENTS, fix=_WHOLE)
+    yield from by_place(context, explained & elements, note=COMPARED, fix=COMPARE_AT_ONCE)
     yield from by_place(context, explained & finite, note="each after a check for NaN or inf")
     yield from by_place(context, explained & of_all, note=_ALL, fix=_MASKS)
-
-
-def _of_elements(context: Context, explained: Bool) -> Bool:
-    """Branches in a row, many of them, between which nothing but a comparison runs."""
-    syncs = context.syncs
-    compared = syncs.before(syncs.outermost(*_READS), *_READS)
-    found = explained & syncs.named(compared, *_COMPARES)
-    follows = syncs.named(syncs.before(compared, "aten::select", "aten::unbind"), *_READS)
-    run = np.cumsum(~(found & follows))  # each that follows none begins one
-    return np.asarray(found & (np.bincount(run, found)[run] >= _LOOP))
 
 
 def _of_all(context: Context) -> Bool:
     """Reads right after a reduction of all elements to one truth value."""
     syncs = context.syncs
-    read = syncs.outermost(*_READS)
-    return syncs.named(syncs.before(read, *_READS), "aten::all", "aten::any")
+    read = syncs.outermost(*READS)
+    return syncs.named(syncs.before(read, *READS), "aten::all", "aten::any")
 
 
 def _after_finite_check(context: Context) -> Bool:
     syncs = context.syncs
-    read = syncs.outermost(*_READS)
-    return syncs.named(syncs.before(read, *_READS, *_REDUCTIONS), *_FINITE)
+    read = syncs.outermost(*READS)
+    return syncs.named(syncs.before(read, *READS, *_REDUCTIONS), *_FINITE)
 
 
 SYNC_BOOL_BRANCH = Rule(
@@ -108,7 +96,6 @@ SYNC_BOOL_BRANCH = Rule(
 
 _INDEXING = ("aten::index", "aten::index_put_", "aten::index_put", "aten::_index_put_impl_")
 _SLICES = ("aten::slice", "aten::select", "aten::narrow")
-_READS_SYNC_HOST_INDEX_OR_SLICE = ("aten::item", "aten::_local_scalar_dense")
 _BOUND = 2
 """Place of the first bound among the arguments of these."""
 _INDICES = "Create index tensors on the device once and reuse them, by index_select or gather."
@@ -130,8 +117,8 @@ def _uploads(context: Context) -> Bool:
 def _bounds(context: Context) -> Bool:
     """Values read in a module's call, if any, and sliced by at once."""
     syncs, call_tree = context.syncs, context.call_tree
-    read = syncs.outermost(*_READS_SYNC_HOST_INDEX_OR_SLICE)
-    following = syncs.after(read, *_READS_SYNC_HOST_INDEX_OR_SLICE)
+    read = syncs.outermost(*VALUES)
+    following = syncs.after(read, *VALUES)
     soon = lookup(call_tree.start, following) - lookup(call_tree.end, read) <= _AT_ONCE_NS
     module = context.analysis.attribution.row_module[syncs.row]
     in_model = (module >= 0) | (len(context.analysis.modules) == 0)
@@ -327,12 +314,7 @@ _INSTEAD = {
         "the device, and read both once every k steps, which keeps 1/k of the cost.",
     ),
     Purpose.PRINT: ("each formats a tensor, as print() does", "Print outside of the loop."),
-    Purpose.ELEMENT: (
-        "one after another of the elements of a tensor, as where Python iterates over it",
-        "Call .tolist() on the whole tensor: one sync instead of one for each element. Keep what "
-        "the host iterates over on the host from the start. Print outside of the loop: print() "
-        "reads a tensor's elements so, too.",
-    ),
+    Purpose.ELEMENT: (ITERATED, READ_AT_ONCE),
 }
 """What the evidence says of a read, and the remedy, where it is not the rule's."""
 

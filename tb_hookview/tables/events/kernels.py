@@ -14,9 +14,10 @@ from tb_hookview.arrays.joins import dense_rank, first_of_each, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import greatest_by, heaviest, least_by, weighted_mean
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Float, Int, Nanoseconds
+from tb_hookview.schema import PHASES
 from tb_hookview.simulation.questions import fused, longest_kernels
 from tb_hookview.simulation.simulator import Simulator
-from tb_hookview.tables.events.names import PHASES, Columns, Names, first_events, kind_texts
+from tb_hookview.tables.events.names import Columns, Names, first_events, kind_texts
 from tb_hookview.tables.events.operators import argument, ratio
 from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, known, microseconds
 

@@ -13,9 +13,9 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import mask_of
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int, TreeRow
-from tb_hookview.schema import MEMORY_CLASSES
+from tb_hookview.schema import MEMORY_CLASSES, PHASES
 from tb_hookview.schema.memory import MemoryBlock, MemoryPoint
-from tb_hookview.tables.events.names import PHASES, Columns, Names
+from tb_hookview.tables.events.names import Columns, Names
 from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, Values, known, no_rows
 from tb_hookview.trace import EventCategory
 

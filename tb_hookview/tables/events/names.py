@@ -21,12 +21,11 @@ from tb_hookview.arrays.types import (
     StepIndex,
     StringIndex,
 )
-from tb_hookview.schema import KINDS, Phase
+from tb_hookview.schema import KINDS, PHASES
 from tb_hookview.tables.model.columns import Texts, Values, known
 from tb_hookview.trace import EventCategory
 
 CATEGORIES = [category.name.lower() for category in EventCategory]
-PHASES = [phase.name.lower() for phase in Phase]
 Columns = dict[str, Callable[[Int], Values]]
 
 

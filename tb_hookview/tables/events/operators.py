@@ -12,7 +12,8 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import first_index, scatter, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Float, Index, Int
-from tb_hookview.tables.events.names import PHASES, Columns, Names, owner_columns
+from tb_hookview.schema import PHASES
+from tb_hookview.tables.events.names import Columns, Names, owner_columns
 from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, Values, microseconds
 
 

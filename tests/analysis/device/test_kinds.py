@@ -54,6 +54,9 @@ KNOWN = {
     "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128_4x1x1": ("attention", True),
     "void cusparse::csrmv_v3_kernel<false, int, int, double, double, double, double, void>(cusparse::KernelCoeffs<double>)": ("matrix", False),
     "void convert_CooToCsr_kernel<0>(int const*, int, int, int*)": ("indexing", False),
+    "void tcnn::kernel_mlp_fused<64, 8, __half, (tcnn::Activation)0, false>(tcnn::Activation, __half const*)": ("matrix", True),
+    "void tcnn::kernel_grid<__half, 3u, 4u, (tcnn::HashType)1>(unsigned int, unsigned int)": ("indexing", False),
+    "void at::native::cross_kernel<float, OffsetCalculator<3, unsigned int, false>, int>(int, float*, float const*)": ("elementwise", False),
     "void flip_filter<float, float>(float*, float const*, int, int, int, int)": ("convolution", False),
     "void cudnn::engines_precompiled::scalePackedTensor_kernel<float, float>(long, float*, float)": ("convolution", False),
     "void nhwcAddPaddingKernel<__nv_bfloat16, __nv_bfloat16, float, true, (cudnnKernelDataType_t)0>(int)": ("convolution", False),
@@ -188,6 +191,20 @@ def test_the_operator_decides_where_the_name_is_unknown(tmp_path: Path) -> None:
     )
     assert kinds_of(made) == ["elementwise", "convolution", "matrix", "other", "other"]
     assert made.kinds.tensor_core.tolist() == [0, -1, 0, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("operator", "kind"),
+    [("cross", "elementwise"), ("vector_norm", "reduction"), ("matmul", "matrix")],
+)
+def test_not_all_linear_algebra_is_a_product(tmp_path: Path, operator: str, kind: str) -> None:
+    picture = """
+        main ops    [wrapped                ]
+        main calls      [launch corr=1]
+        gpu  kernel                     [k1 corr=1]
+        """
+    names = {"launch": "cudaLaunchKernel", "wrapped": f"aten::linalg_{operator}"}
+    assert kinds_of(analysis_of(tmp_path, picture, names)) == [kind]
 
 
 def test_a_sparse_product_sorts_its_indices_before_it_multiplies(tmp_path: Path) -> None:

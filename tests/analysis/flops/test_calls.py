@@ -8,11 +8,11 @@ from typing import Any
 import grid
 import pytest
 from shared_traces import shared_trace
+from support.event_tables import event_table
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import analyze, load
-from tb_hookview.tables.catalogue import event_table
 
 PICTURE = """
     main ops    [aten::linear                                ]  [aten::mm     ]
@@ -169,7 +169,7 @@ def test_no_share_of_a_peak_above_one() -> None:
 
 
 def table(analysis: Analysis, name: str) -> list[Any]:
-    return list(event_table(name, lambda: select(analysis, None)))
+    return list(event_table(name, select(analysis, None)))
 
 
 def test_a_step_has_the_flops_of_its_own_calls(tmp_path: Path) -> None:

@@ -304,6 +304,21 @@ def causes(folder: Path, picture: str) -> list[str]:
         ),
         (
             """
+            main   ops                                            [aten::mm    ]
+            main   calls [destroy] [waitall corr=2]               [launch corr=1]
+            """,
+            ["program"],
+        ),
+        (
+            """
+            main   ops                                            [aten::mm    ]
+            main   calls           [waitall corr=2]               [launch corr=1]
+            second calls [destroy]
+            """,
+            ["profiler"],
+        ),
+        (
+            """
             main notes [epoch                            ]
             main calls  [waitall corr=2] [waitall corr=3]
             """,
@@ -331,12 +346,20 @@ def causes(folder: Path, picture: str) -> list[str]:
             ["program", "program"],
         ),
     ],
-    ids=["before the first operator", "no operator", "in it", "between two", "of one stream"],
+    ids=[
+        *(
+            "before the first operator",
+            "after a call",
+            "after one of another thread",
+            "no operator",
+        ),
+        *("in it", "between two", "of one stream"),
+    ],
 )
 def test_the_profiler_syncs_the_device_outside_of_all_operators(
     tmp_path: Path, picture: str, whose: list[str]
 ) -> None:
-    """Only the first call before the first operator, and only the last call after the last."""
+    """Only its thread's first call before the first operator, and the last after the last."""
     assert causes(tmp_path, picture) == whose
 
 

@@ -160,6 +160,7 @@ def test_a_model_that_was_called_in_a_thread_which_is_not_recorded(tmp_path: Pat
     [
         ("[zero]", {"compiled-update": 1}),
         ("[step] [zero]", {}),
+        ("[zero] [aten::_fused_adam_]", {}),
         ("", {}),
     ],
 )

@@ -166,3 +166,22 @@ def test_kernels_on_tensor_cores_are_eligible_without_their_operators(tmp_path: 
     assert np.array_equal(made.kinds.tensor_core == 1, [True, True, False])
     found = tensor_core_eligible(made.host, made.device_events, made.kinds)
     assert found.tolist() == [True, True, False]
+
+
+def test_of_a_graph_that_an_operator_replays_only_kernels_on_tensor_cores_are_eligible(
+    tmp_path: Path,
+) -> None:
+    picture = """
+        main ops    [CompiledFunction            ]
+        main notes    [graph                    ]
+        main calls      [cudaGraphLaunch corr=2]
+        gpu  kernel                               [g corr=2 ][k corr=2   ]
+        """
+    names = {"g": "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_tn"}
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, names)))
+    found = tensor_core_eligible(made.host, made.device_events, made.kinds)
+    assert found.tolist() == [True, False]
+    operators = rows(tmp_path, picture, names)
+    for name in ("CompiledFunction", "graph"):
+        row = operators[name]
+        assert (row.tensor_core_eligible, row.tensor_core_us) == (True, 11)

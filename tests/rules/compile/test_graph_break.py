@@ -43,11 +43,31 @@ def test_compilation_is_no_part_of_a_break(tmp_path: Path) -> None:
 
 
 def test_the_line_that_broke_the_graph(tmp_path: Path) -> None:
-    stacks = (
-        "main python                                                          [rest             ]"
-    )
+    stacks = "main python                                                   [rest             ]"
     (finding,) = findings(tmp_path, f"{BROKEN}{stacks}\n", NAMES)[RULE]
     assert finding.where == "model.py, line 9, in forward"
+
+
+def test_a_rest_without_a_region_of_its_own_is_not_the_line_of_the_region_around_it(
+    tmp_path: Path,
+) -> None:
+    stacks = """
+    main python                                                       [rest         ]
+    main python                                                              [late]
+    """
+    names = {**NAMES, "late": "model.py(7): torch_dynamo_resume_in_forward_at_11"}
+    (finding,) = findings(tmp_path, f"{BROKEN}{stacks.lstrip()}", names)[RULE]
+    assert finding.where == "model.py, line 9, in forward"
+
+
+def test_a_function_that_is_called_is_no_rest(tmp_path: Path) -> None:
+    """The rest has no region: nothing is left of it to compile."""
+    stacks = """
+    main python                                                       [called    ]
+    main python                                                                    [rest]
+    """
+    names = {**NAMES, "called": "torch/optim/optimizer.py(132): maybe_fallback"}
+    assert RULE not in findings(tmp_path, f"{BROKEN}{stacks.lstrip()}", names)
 
 
 def test_two_breaks_in_one_function(tmp_path: Path) -> None:

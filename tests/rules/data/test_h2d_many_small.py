@@ -13,12 +13,21 @@ from tb_hookview.formats import format_bytes
 
 
 def picture(
-    copies: int, *, steps: bool = True, wait: str = "[wait corr=999]", first: str = ""
+    copies: int,
+    *,
+    steps: bool = True,
+    wait: str = "[wait corr=999]",
+    first: str = "",
+    filled: int = 0,
 ) -> str:
-    """A step in which that many numbers are copied to the device, 60 us apart, after a kernel."""
+    """A step in which that many numbers are copied to the device, 60 us apart, after a kernel.
+
+    Some of them, the first ones, are filled on the host right before they are moved.
+    """
     ops, calls, device = "", "", ""
     for number in range(copies):
-        ops += "[aten::to                                      ]".ljust(60)
+        ops += "[aten::to                                      ]"
+        ops += ("[aten::ones]" if number + 1 < filled else "").ljust(12)
         calls += f"  [copy corr={number}]   {wait}".ljust(60)
         device += f"          [p corr={number}]"[:10].ljust(10) + f"[p corr={number}]".ljust(50)
     rows = [
@@ -45,6 +54,20 @@ def test_ten_numbers_in_a_step(tmp_path: Path) -> None:
 def test_too_few_or_in_no_step(tmp_path: Path, copies: int, steps: bool) -> None:
     drawn = picture(copies, steps=steps)
     assert set(causes(tmp_path, drawn, SHORT)) == {"h2d-pageable-blocking"}
+
+
+@pytest.mark.parametrize("steps", [True, False])
+def test_each_copy_is_in_one_finding(tmp_path: Path, steps: bool) -> None:
+    """One right after a fill is `create-on-cpu-then-move`, also where no step is marked."""
+    rows = grid.events(picture(200, steps=steps, first="[k]", filled=100), {**NAMES, **SHORT})
+    for each in rows:
+        each["args"]["bytes"] = 8
+    found = diagnosed(grid.write(tmp_path / "t.json", rows))
+    (small,), (created,) = found["h2d-many-small"], found["create-on-cpu-then-move"]
+    assert (small.count, created.count) == (101, 99)
+    assert not {*small.sync_ids} & {*created.sync_ids}
+    assert small.cost_us_per_step == pytest.approx(33 * 101, abs=5)
+    assert created.cost_us_per_step == pytest.approx((33 + 10) * 99, abs=33), "and the fills"
 
 
 @pytest.mark.parametrize(

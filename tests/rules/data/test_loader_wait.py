@@ -91,3 +91,26 @@ def test_workers_start_once(tmp_path: Path, second: str, once: bool) -> None:
     verdict = report(tmp_path, picture, words).verdict
     assert (verdict.bound == "data") != once
     assert ("Worker startup adds" in verdict.sentence) == once
+
+
+PACED = """
+    main notes  [s1                                     ][s2                                     ][s3                                     ]
+    main notes  [next]                                    [next]                                    {third}
+    main ops          [aten::item          ]                    [aten::item          ]                    [aten::item          ]
+    main calls         [go corr=1][wait    ]   [go corr=2]       [go corr=3][wait    ]   [go corr=4]       [go corr=5][wait    ]   [go corr=6]
+    gpu  kernel           [k corr=1       ]        [k corr=2]       [k corr=3       ]        [k corr=4]       [k corr=5       ]        [k corr=6]
+    """
+
+
+@pytest.mark.parametrize(("third", "every"), [("[next]", True), ("", False)])
+def test_a_wait_in_every_step_comes_first(tmp_path: Path, third: str, every: bool) -> None:
+    """Workers that set the pace take back whatever else is saved."""
+    words = {f"s{n}": f"ProfilerStep#{n}" for n in (1, 2, 3)}
+    words["go"] = "cudaLaunchKernel"
+    found = report(tmp_path, PACED.format(third=third), {**NAMES, **words}).findings
+    saved = {each.rule: each.gain_us_per_step or 0.0 for each in found}
+    assert max(saved, key=lambda rule: saved[rule]) == "sync-scalar-item"
+    assert (found[0].rule == "loader-wait") == every
+    said = "The host waits for the loader's workers in every step, at least 6.00 us: "
+    paced = {each.rule for each in found if any(one.startswith(said) for one in each.caveats)}
+    assert ("sync-scalar-item" in paced, "loader-wait" in paced) == (every, False)

@@ -154,6 +154,25 @@ def test_the_fix_fits_the_name(tmp_path: Path, category: str, name: str, says: s
     assert "DataLoader" not in finding.fix
 
 
+@pytest.mark.parametrize(
+    ("function", "inside", "says"),
+    [
+        ("torch/optim/sgd.py(55): step", "## optimizer ##", "fused=True"),
+        ("torch/optim/sgd.py(55): step", "aten::cumsum", "computes on the host"),
+        ("train.py(55): step", "## optimizer ##", "Log, compute metrics"),
+    ],
+)
+def test_the_fix_is_that_of_what_is_in_it_or_else_of_the_function(
+    tmp_path: Path, function: str, inside: str, says: str
+) -> None:
+    kind = "user_annotation" if inside.startswith("#") else "cpu_op"
+    around = row("python_function", function, 300, 3000)
+    (finding,) = findings(tmp_path, trace(around, row(kind, inside, 800, 2300)))
+    assert f", mostly {inside}" in finding.where
+    assert f"; most of it in {inside} (2.30 ms)" in finding.evidence
+    assert says in finding.fix
+
+
 @pytest.mark.parametrize(("around", "own"), [("k_0", True), ("aten::mm", False), ("k", False)])
 def test_all_of_it_before_a_user_defined_kernel_in_compiled_code(
     tmp_path: Path, around: str, own: bool
@@ -212,7 +231,7 @@ def test_where_the_forward_of_a_model_is_in_it_the_operators_decide(tmp_path: Pa
     around = row("user_annotation", "DistributedDataParallel.forward", 10, 3380)
     (finding,) = findings(tmp_path, trace(around, *views))
     assert finding.where == "DistributedDataParallel.forward, mostly aten::split"
-    assert "most of it in operators aten::split (2.70 ms); mostly before k" in finding.evidence
+    assert "most of it in aten::split (2.70 ms); mostly before k" in finding.evidence
     assert "broadcast_buffers" not in finding.fix
     assert "fewer of them" in finding.fix
 
@@ -317,7 +336,7 @@ def test_several_names_none_of_which_holds_most(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, trace(*rows))
     assert finding.where == "several operators, mostly torch::autograd::AccumulateGrad"
     named = "torch::autograd::AccumulateGrad (1.50 ms), Optimizer.step#SGD.step (1.30 ms)"
-    assert f"most of it in operators {named}" in finding.evidence
+    assert f"most of it in {named}" in finding.evidence
     assert finding.fix.startswith("Record with with_stack=True")
 
 

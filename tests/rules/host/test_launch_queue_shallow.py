@@ -198,6 +198,20 @@ def test_compiled_code_that_replays_graphs_is_not_to_replay_them(tmp_path: Path)
     assert "already" not in other.fix, "the graph is not in the region that launches"
 
 
+def test_work_in_replayed_graphs_is_not_to_be_recorded(tmp_path: Path) -> None:
+    """Unless most of it is launched outside of them."""
+    picture = step(12, kernel=12)
+    names = {"graph": "cudaGraphLaunch"}
+    most, few = (
+        findings(tmp_path, picture.replace("[launch corr=00", "[graph corr=00", count), names)
+        for count in (10, 3)
+    )
+    (replays,), (eager,) = most["launch-queue-shallow"], few["launch-queue-shallow"]
+    assert "are replayed already" in replays.fix
+    assert "torch.compile" not in replays.fix
+    assert "torch.compile or CUDA graphs" in eager.fix
+
+
 def test_what_counts_is_the_time_before_compiled_launches(tmp_path: Path) -> None:
     """Half as many launches as the others, and three times the wait before each."""
     eager = step(20, kernel=12).splitlines()

@@ -65,7 +65,7 @@ def test_a_module_is_called_again_and_again(tmp_path: Path) -> None:
 
 
 def test_a_few_calls_in_each_of_several_steps(tmp_path: Path) -> None:
-    """What follows in the next step is no turn of the same loop."""
+    """What follows in the next step is no iteration of the same loop."""
     rows = [step(1000, number, 1000 + 1000 * number) for number in range(4)]
     rows += [
         each for number in range(4) for each in repeated("aten::mul", 16, 1001 + 1000 * number, 60)
@@ -76,12 +76,12 @@ def test_a_few_calls_in_each_of_several_steps(tmp_path: Path) -> None:
 @pytest.mark.parametrize("operators", [60, 10])
 def test_long_turns_are_a_loop_where_they_are_operators(tmp_path: Path, operators: int) -> None:
     """As those of torch.func.grad are, for one sample after the other."""
-    turns = [
-        operator(f"aten::turn{part}", 1001 + 3000 * turn + 50 * part, 49)
-        for turn in range(32)
+    iterations = [
+        operator(f"aten::part{part}", 1001 + 3000 * number + 50 * part, 49)
+        for number in range(32)
         for part in range(operators)
     ]
-    found = findings(tmp_path, [step(96_010), *turns])
+    found = findings(tmp_path, [step(96_010), *iterations])
     assert (RULE in found) == (operators == 60)
 
 
@@ -105,7 +105,7 @@ def test_a_deep_copy_of_a_small_model(tmp_path: Path, where: str) -> None:
 
 
 def test_updates_of_one_tensor_after_the_other_outside_of_modules(tmp_path: Path) -> None:
-    """Of an average of weights, say; what takes long between the loops of two steps is no turn."""
+    """Of an average of weights, say; what takes long between the loops of two steps is none."""
     rows = [step(4000, number, 1000 + 4000 * number) for number in range(3)]
     for number in range(3):
         start = 2000 + 4000 * number
@@ -141,7 +141,7 @@ def test_the_backward_of_a_function_written_in_python(tmp_path: Path) -> None:
         repeated("aten::mul", 40, 2000, 150),
         repeated("aten::_foreach_add_", 40, 2000, 4),
     ],
-    ids=["few turns", "long turns", "a small share of the step"],
+    ids=["few iterations", "long iterations", "a small share of the step"],
 )
 def test_what_is_none(tmp_path: Path, rows: list[dict[str, object]]) -> None:
     assert RULE not in findings(tmp_path, [step(8000), *rows])

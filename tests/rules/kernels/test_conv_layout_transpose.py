@@ -25,6 +25,16 @@ def test_a_transpose_that_no_convolution_asked_for(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, some)
 
 
+@pytest.mark.parametrize("call", ["cudaLaunchKernel", "cudaGraphLaunch"])
+def test_one_whose_operator_the_trace_lacks(tmp_path: Path, call: str) -> None:
+    """As in a replayed graph, whatever the operator that replays it."""
+    around = "aten::copy_" if call == "cudaGraphLaunch" else "range"
+    some = operators([(around, CUDNN), CONVOLVE])
+    some[1]["name"] = call
+    (finding,) = findings(tmp_path, [row for row in some if row["name"] != "range"])[RULE]
+    assert finding.cost_us_per_step == pytest.approx(4)
+
+
 def test_a_small_part_of_the_time(tmp_path: Path) -> None:
     """Of 1% on, as of other work that a device need not do."""
     some = [("aten::cudnn_convolution", CUDNN)]

@@ -104,3 +104,28 @@ def test_shapes_of_another_operator_are_in_the_trace(tmp_path: Path) -> None:
 def test_a_convolution_of_1_by_1_has_no_size_to_pad(tmp_path: Path, operator: str) -> None:
     kernel = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_nn_align1>"
     assert RULE not in findings(tmp_path, operators([(operator, kernel)]))
+
+
+PADDED = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_nn_align1>"
+TRANSPOSE = "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>"
+
+
+def test_without_operators_they_may_be_convolutions(tmp_path: Path) -> None:
+    """Where the trace has other kernels of these."""
+    some = [each for each in operators([("", PADDED)] * 2) if each["cat"] != "cpu_op"]
+    more = operators([("", PADDED)] * 2 + [("", TRANSPOSE)])
+    (alone,) = findings(tmp_path, some)[RULE]
+    (other,) = findings(tmp_path, [row for row in more if row["cat"] != "cpu_op"])[RULE]
+    assert (alone.confidence, other.confidence) == ("high", "low")
+    said = "The trace lacks the operators of 8.00 us of it: these may be convolutions"
+    assert [any(one.startswith(said) for one in each.caveats) for each in (alone, other)] == [
+        *(False, True)
+    ]
+
+
+@pytest.mark.parametrize(("operator", "fires"), [("aten::conv2d", False), ("aten::mm", True)])
+def test_without_operators_they_are_what_others_of_their_name_are(
+    tmp_path: Path, operator: str, fires: bool
+) -> None:
+    some = operators([("range", PADDED), (operator, PADDED)])
+    assert (RULE in findings(tmp_path, [row for row in some if row["name"] != "range"])) == fires

@@ -37,7 +37,7 @@ def loop(iterations: int, *reads: str, period: float = 100) -> list[dict[str, An
 READS = ("aten::index", "aten::is_nonzero")
 
 
-def test_turns_that_each_wait_in_two_operators(tmp_path: Path) -> None:
+def test_iterations_that_each_wait_in_two_operators(tmp_path: Path) -> None:
     found = findings(tmp_path, loop(40, *READS))
     (finding,) = found[RULE]
     assert finding.where == "a loop around aten::index"

@@ -14,7 +14,7 @@ export const COMPARE_TOTAL_DEFINITIONS = {
     "us",
   ),
   unrecorded: define(
-    "step without the profiler",
+    "step without the profiler (estimate)",
     "Estimate of the mean step without what recording cost the host.",
     "us",
   ),

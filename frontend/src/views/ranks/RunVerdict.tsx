@@ -14,7 +14,7 @@ export function RunVerdict({ run }: { run: RunOverview }): ReactElement {
       sentence={run.sentence}
       saving={savingOf(run)}
       barOf={`${run.marked ? "Step" : "Trace"}, mean over ranks`}
-      heads={[]}
+      heads={[{ key: "mean", text: "mean over ranks", share: 1 }]}
       blocks={blocksOf(run)}
     />
   );

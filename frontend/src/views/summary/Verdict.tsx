@@ -14,7 +14,7 @@ import {
 import { PlaceLink } from "../../parts/PlaceLink";
 import { FEW_RANKS, type RunKey, useOverview, useRunKey } from "../../parts/run";
 import { perText, shownSaving } from "../../report/findings";
-import { otherLengths, replayedStep } from "../../report/measures";
+import { replayedStep, replayedWhat } from "../../report/measures";
 import {
   drawnPath,
   OUTSIDE,
@@ -70,8 +70,7 @@ function savingOf(report: ReportData): BandSaving | null {
   const gain = first?.gain_us_per_step ?? null;
   if (first === undefined || first.negligible || from === null || gain === null) return null;
   if (report.verdict.bound === "unknown" || gain < WORTH_SAYING * from) return null;
-  const replayed = otherLengths(report).at(-1);
-  const of = replayed === undefined ? perText(report) : `${perText(report)} ${replayed.what}`;
+  const of = `${perText(report)} ${replayedWhat(report)}`.trim();
   return {
     from,
     to: from - gain,
