@@ -291,13 +291,13 @@ def rank_wait_percent(run: schema.Run, limit: float) -> Outcome:
     """Share of the mean step that the ranks wait for each other, mean of the ranks, in percent.
 
     Raises:
-        UsageError: nothing was matched, or a trace cannot be read.
+        UsageError: nothing was matched, a trace cannot be read, or shows no collective.
     """
     _need_all(run)
-    rows = [row for row in run.ranks if row.step_us]
+    rows = [row for row in run.ranks if row.step_us and row.wait_us is not None]
     steps = sum(row.step_us or 0.0 for row in rows)
     if not steps:
-        raise UsageError(f"{run.path}: no measured step")
+        raise UsageError(f"{run.path}: no measured step with a matched collective")
     value = 100 * sum(row.wait_us or 0.0 for row in rows) / steps
     return _outcome_of_run(run, "ranks wait for others", value, limit, "%")
 
@@ -306,8 +306,8 @@ def stragglers(run: schema.Run, limit: float) -> Outcome:
     """Number of ranks that are late in most steps, each with those before it fixed.
 
     Raises:
-        UsageError: nothing was matched, a trace cannot be read, or there are too few steps to say
-            whether one more rank is a straggler.
+        UsageError: nothing was matched, a trace cannot be read or shows no collective, or there
+            are too few steps to say whether one more rank is a straggler.
     """
     _need_all(run)
     if run.suspect is not None and len(run.stragglers) <= limit < len(run.stragglers) + 1:
@@ -331,6 +331,10 @@ def _need_all(run: schema.Run) -> None:
     if all(row.wait_us is None for row in run.ranks) and not run.collectives:
         ranks = format_count(len(run.ranks), "rank")
         raise UsageError(f"{run.path}: {ranks} and no collective matched")
+    lacking = [row for row in run.ranks if row.step_us and row.communication_us is None]
+    if lacking:
+        more = f", nor do {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        raise UsageError(f"{run.path}: rank {lacking[0].rank} shows no collective{more}")
 
 
 def _outcome_of_run(run: schema.Run, what: str, value: float, limit: float, unit: str) -> Outcome:

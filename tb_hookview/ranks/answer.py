@@ -18,7 +18,7 @@ from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.lateness import Waits, find_waits
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.matching import Clocks, Matched, find_groups
-from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.members import Members, unmatched_steps
 from tb_hookview.ranks.pipelines import SlowPass, find_pipelines, pipeline_row, slow_passes
 from tb_hookview.ranks.stages import unpaired
 from tb_hookview.ranks.stragglers import (
@@ -28,6 +28,7 @@ from tb_hookview.ranks.stragglers import (
     find_stragglers,
     find_suspect,
     remarks,
+    without_collectives,
 )
 
 _US = 1000.0
@@ -58,7 +59,7 @@ def answer(
     episodes = find_episodes(ranks, times, members, waits.last)
     numbers = _numbers(ranks)
     fixes, compared = Fixes(ranks, times, matched, waits), compare_ranks(ranks, members)
-    step_rows = _step_rows(ranks, members, step_waits(ranks, members, waits.alone))
+    step_rows = _step_rows(ranks, members, waits, _unknown(ranks, members, times))
     pipelines = find_pipelines(ranks, numbers)
     slow_of = _slow_of(ranks, pipelines)
     stragglers = find_stragglers(compared, fixes, slow_of)
@@ -122,7 +123,8 @@ def _rank_row(
 
     def mean(column: str) -> float | None:
         times = [getattr(rows[step], column) for step in counted]
-        return float(np.mean(times)) if times and None not in times else None
+        known = [time for time in times if time is not None]
+        return float(np.mean(known)) if known else None
 
     return schema.Rank(
         id=place,
@@ -145,22 +147,39 @@ def _known(time: float) -> float | None:
     return None if np.isnan(time) else float(time) / _US
 
 
-def _unknown(ranks: Sequence[RankSummary], members: Members) -> list[str]:
-    """Columns of steps that the traces do not hold."""
+def _unknown(
+    ranks: Sequence[RankSummary], members: Members, times: TimesOf
+) -> list[Mapping[str, None]]:
+    """Columns of the steps of each rank that the traces do not hold."""
     matched = len(members) > 0 or sum(bool(unpaired(rank)) for rank in ranks) > 1
+    on_device = any(rank.collectives.on_device.any() for rank in ranks)
+    lacking = set(without_collectives(ranks))
     shown = any(len(rank.collectives) for rank in ranks)
     alone = len(ranks) == (_world_size(ranks) or 1) == 1
-    unknown = [] if matched else ["wait_us"]
-    return unknown if shown or alone else ["communication_us", "exposed_communication_us", *unknown]
+    unknown: list[Mapping[str, None]] = []
+    for place in range(len(ranks)):
+        columns = [] if matched and place not in lacking else ["wait_us"]
+        if place in lacking or not (shown or alone):
+            columns += ["communication_us", "exposed_communication_us"]
+        if place in lacking:
+            columns.append("idle_us")
+            if on_device and not len(times(place).device.window):
+                columns.append("compute_us")
+        unknown.append(dict.fromkeys(columns))
+    return unknown
 
 
 def _step_rows(
-    ranks: Sequence[RankSummary], members: Members, waits: Sequence[Nanoseconds]
+    ranks: Sequence[RankSummary],
+    members: Members,
+    waits: Waits,
+    unknown: Sequence[Mapping[str, None]],
 ) -> list[list[schema.RankStep]]:
     """Rows of the steps of each rank, numbered over all."""
     number, rows = count(), []
-    unknown: dict[str, Any] = dict.fromkeys(_unknown(ranks, members))
-    for place, (rank, wait) in enumerate(zip(ranks, waits, strict=True)):
+    unmatched = unmatched_steps(ranks, members)
+    waited = step_waits(ranks, members, waits.alone)
+    for place, (rank, wait) in enumerate(zip(ranks, waited, strict=True)):
         steps = rank.steps
         columns = {
             "start_us": steps.start,
@@ -171,10 +190,12 @@ def _step_rows(
             "idle_us": steps.idle,
             "wait_us": wait,
         }
-        us = [
-            dict(zip(columns, times, strict=True)) | unknown
+        us: list[dict[str, Any]] = [
+            {**dict(zip(columns, times, strict=True)), **unknown[place]}
             for times in zip(*map(microseconds, columns.values()), strict=True)
         ]
+        for at in np.flatnonzero(unmatched[place]).tolist():
+            us[at]["wait_us"] = None
         of_step = zip(steps.name, steps.counted.tolist(), us, strict=True)
         rows.append(
             [

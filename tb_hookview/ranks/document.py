@@ -120,13 +120,18 @@ def verdict_sentence(run: Run) -> str:
         waited = f"{format_us(run.suspect_wait_us)} {_per(run.marked)}"
         too_few = "in too few steps to rule out chance"
         return f"Rank {run.suspect} may be a straggler: the others wait {waited} for it, {too_few}."
-    step, exposed = mean_of(run, "step_us"), mean_of(run, "exposed_communication_us")
+    shown = [rank for rank in run.ranks if rank.exposed_communication_us is not None] or run.ranks
+    step, computing, exposed = (
+        _mean_of(shown, column) for column in ("step_us", "compute_us", "exposed_communication_us")
+    )
     if len(run.ranks) == 1:
         first = "One rank alone shows no straggler"
     elif run.unmatched > 0 and not run.collectives:
         first = "No collective is matched, stragglers are unknown"
     elif step is not None and exposed is None:
         first = "No collective is recorded, stragglers are unknown"
+    elif len(shown) < len(run.ranks):
+        first = "No rank is a straggler beyond chance, of those that show collectives"
     else:
         first = _last_to_all(run, step) or "No rank is a straggler beyond chance"
     if step is None:
@@ -136,10 +141,10 @@ def verdict_sentence(run: Run) -> str:
         if exposed is None
         else f" and {format_us(exposed)} ({format_share(exposed, step)}) exposed communication"
     )
-    of = f"; mean of {len(run.ranks)} ranks" if len(run.ranks) > 1 else ""
+    of = f"; mean of {format_count(len(shown), 'rank')}" if len(run.ranks) > 1 else ""
     return (
         f"{first}{of}: {format_us(step)} {'per step' if run.marked else 'per trace'}, "
-        f"{format_us(mean_of(run, 'compute_us'))} of it computing{communication}."
+        f"{format_us(computing)} of it computing{communication}."
     )
 
 
@@ -162,7 +167,11 @@ def _last_to_all(run: Run, step: float | None) -> str | None:
 
 def mean_of(run: Run, column: str) -> float | None:
     """Mean of a column of the ranks, microseconds; None where it is known of none."""
-    known = [us for rank in run.ranks if (us := getattr(rank, column)) is not None]
+    return _mean_of(run.ranks, column)
+
+
+def _mean_of(ranks: Sequence[Rank], column: str) -> float | None:
+    known = [us for rank in ranks if (us := getattr(rank, column)) is not None]
     return sum(known) / len(known) if known else None
 
 

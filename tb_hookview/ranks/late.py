@@ -5,8 +5,9 @@
                                                  late by: b
 
 From the last collective that all of them had left to this one, each rank's time goes to modules,
-loader, optimizer, waits for its device, and the rest. Before the first one it is that since the
-begin of the step, as far as the rank came later. A part by which the straggler exceeds the lower
+loader, optimizer, waits for its device, and the rest. Before the first one, and
+the first after a step of which none is matched, it is that since the begin of the step, as far as
+the rank came later. A part by which the straggler exceeds the lower
 median of the others is a reason: half of them at least take no longer. The time of devices is
 counted from start to start, that of hosts from launch to launch: there each rank is at the same
 place of the program, which it need not be where the collective ends. What a rank did before all had
@@ -25,9 +26,9 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 
 from tb_hookview.analysis.activity import DATA, OPTIMIZER, PEERS, WAIT
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
-from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.members import Members, unmatched_steps
 
 CAUSES = {DATA: "data", OPTIMIZER: "optimizer", WAIT: "sync"}
 """Reasons that are no module, by their codes; any other is "host" or "device"."""
@@ -101,19 +102,36 @@ def find_episodes(
         members: the collectives, m of them.
         late_member: which member of each is explained, -1 for none; shape (m,).
     """
-    of_ranks = members.of_ranks(len(ranks))
+    of_ranks, unmatched = members.of_ranks(len(ranks)), unmatched_steps(ranks, members)
     episodes: list[Episode] = []
     explained: dict[bytes, Int] = {}
     """`_Window.until` of the last window of the ranks that took part."""
     for collective in _by_ranks(members, members.begun(np.flatnonzero(late_member >= 0))):
         late = int(late_member[collective])
-        own = of_ranks[int(members.rank[late])]
+        rank = int(members.rank[late])
+        own = of_ranks[rank]
         earlier = own[: np.searchsorted(own, late)]
+        steps = ranks[rank].step[members.index[[*earlier, late]]]
+        earlier = earlier[_is_in_reach(steps[:-1], int(steps[-1]), unmatched[rank])]
         window = _window(ranks, members, collective, earlier, explained)
         if window is not None:
             explained[window.present.tobytes()] = window.until
             episodes.append(_episode(ranks, times, members, window, late))
     return sorted(episodes, key=lambda episode: members.start[late_member[episode.collective]])
+
+
+def _is_in_reach(earlier: Int, step: int, unmatched: Bool) -> Bool:
+    """Which of some collectives no step parts from a later one that has some, none of them matched.
+
+    What made a rank late in such a step is no part of what it is late by after that.
+
+    Args:
+        earlier: steps of these.
+        step: of the later one.
+        unmatched: which steps of the rank are such ones.
+    """
+    last = np.flatnonzero(unmatched[: max(step, 0)]).max(initial=-1)
+    return np.asarray((last < 0) | (earlier > last))
 
 
 class _Window(NamedTuple):

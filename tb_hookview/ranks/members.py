@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_hookview.analysis.collectives.calls import ROOTED
+from tb_hookview.analysis.collectives.calls import POINT_TO_POINT, ROOTED
 from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
 from tb_hookview.ranks.map.summary import RankSummary
@@ -132,6 +132,23 @@ def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: 
         made.end[mine] = ranks[place].collectives.end[index[mine]]
         made.launch[mine] = ranks[place].launch[index[mine]]
     return made
+
+
+def unmatched_steps(ranks: Sequence[RankSummary], members: Members) -> list[Bool]:
+    """Steps of each rank that have collectives of several ranks, none of them matched."""
+    found = []
+    for rank, mine in zip(ranks, members.of_ranks(len(ranks)), strict=True):
+        calls, size = rank.collectives, len(rank.steps.name)
+        is_message = np.array([kind in POINT_TO_POINT for kind in calls.kind], bool)
+        named = (calls.source >= 0) | (calls.target >= 0)
+        # those of gloo's messages that name no ranks are compared by step
+        of_several = rank.step[(calls.ranks != 1) & (named | ~is_message)]
+        matched = rank.step[members.index[mine]]
+        all_of, met = (
+            np.bincount(step[step >= 0], minlength=size) for step in (of_several, matched)
+        )
+        found.append((all_of > 0) & (met == 0))
+    return found
 
 
 def _bounds(counts: Int) -> Int:

@@ -230,6 +230,8 @@ _LOWER_BOUNDS = (
     "waits for a rank without a trace count as transfer: it may be the straggler, and waits are "
     "lower bounds"
 )
+_LISTED = 8
+"""Ranks whose traces show no collective that are listed."""
 
 
 def remarks(
@@ -250,6 +252,7 @@ def remarks(
     """
     return [
         *_of_traces(ranks),
+        *_lacking(ranks, numbers),
         *_begins(compared),
         *_losses(ranks),
         *_cut_off(compared.cut, numbers),
@@ -285,6 +288,27 @@ def _of_traces(ranks: Sequence[RankSummary]) -> Iterator[str]:
     known = [rank.rank for rank in ranks]
     if None in known or len(set(known)) < len(known):
         yield "not every trace says its rank; ranks are numbered by the order of the files"
+
+
+def without_collectives(ranks: Sequence[RankSummary]) -> list[int]:
+    """Places of the ranks whose traces show no collective, where those of others do."""
+    lacking = [place for place, rank in enumerate(ranks) if not len(rank.collectives)]
+    return lacking if len(lacking) < len(ranks) else []
+
+
+def _lacking(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> Iterator[str]:
+    lacking = [str(numbers[place]) for place in without_collectives(ranks)]
+    if lacking:
+        more = f" and {len(lacking) - _LISTED} more" if len(lacking) > _LISTED else ""
+        of = (
+            f"ranks {', '.join(lacking[:_LISTED])}{more} show"
+            if len(lacking) > 1
+            else (f"rank {lacking[0]} shows")
+        )
+        yield (
+            f"{of} no collective, unlike the others: waits for such a rank count as transfer: "
+            "it may be the straggler, and waits are lower bounds"
+        )
 
 
 def _losses(ranks: Sequence[RankSummary]) -> Iterator[str]:

@@ -25,20 +25,23 @@ class Rank(Struct, frozen=True, kw_only=True):
     `rank_steps`. Null without a measured step, as what follows."""
     compute_us: Us | None
     """Something ran that is no collective: on a device (copies and sets too, which the compute time
-    of `devices` leaves out) or, without one, an operator or a compiled graph."""
+    of `devices` leaves out) or, without one, an operator or a compiled graph. Null where only other
+    ranks' traces show device events."""
     communication_us: Us | None
-    """A collective ran, waiting for other ranks included. Null, as the next, where the traces of
-    several ranks, or of one of several, show no collective at all."""
+    """A collective ran, waiting for other ranks included. Null, as the next, where the trace of one
+    of several ranks shows no collective at all."""
     exposed_communication_us: Us | None
     """The part of it in which nothing computed."""
     idle_us: Us | None
-    """Nothing computed and no collective ran."""
+    """Nothing computed and no collective ran. Null where only other ranks' traces show any
+    collective."""
     wait_us: Us | None
     """Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks.
     Time in which its kernel ran on after the last rank had come and the others had left is no
     wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread.
     Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what
-    they took beyond the least of all ranks in the step. Null where nothing is matched."""
+    they took beyond the least of all ranks in the step. Null where nothing is matched; a step
+    none of whose collectives is matched is not in the mean."""
     clock_offset_us: Us | None = None
     """By how much its clock is ahead of the first rank's: median difference of the ends of the
     collectives that both took part in. Null where no chain of collectives leads from one to the
@@ -61,17 +64,18 @@ class RankStep(Struct, frozen=True, kw_only=True):
     longer for the measured steps than the host, or is behind it by over a fifth of a mean step at
     the ends of all, each lasts from the end of its work for the step before to the end of that for
     this one."""
-    compute_us: Us
+    compute_us: Us | None
     """As in `ranks`."""
     communication_us: Us | None
     """As in `ranks`."""
     exposed_communication_us: Us | None
     """As in `ranks`."""
-    idle_us: Us
+    idle_us: Us | None
     """As in `ranks`."""
     wait_us: Us | None
     """As in `ranks`, of collectives that the step launched, though they begin after it; of those
-    that began in it where launches are unknown, or hosts run them."""
+    that began in it where launches are unknown, or hosts run them. Null where it has some and none
+    of them is matched."""
     counts: bool
     """Whether it is one of the measured steps that means of the rank are over."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.operators import OperatorCalls, Sequences
 from tb_hookview.analysis.python_functions import recomputing
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import mask_of, unique
+from tb_hookview.arrays.joins import mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, ThreadIndex, TreeRow
 from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.formats import format_kernel, source_name
 from tb_hookview.schema.terms import KINDS
 from tb_hookview.simulation.changes import Change, DeviceChange, HostChange, together
 
@@ -148,10 +149,32 @@ def _of_kind(analysis: Analysis, name: str, factor: float) -> Change:
 def _of_kernel(analysis: Analysis, name: str, factor: float) -> Change:
     events = analysis.trace.events.name[analysis.device_events.event]
     texts = analysis.trace.strings
-    names = {texts[string]: string for string in unique(events).tolist()}
-    if name not in names:
-        raise NotFoundError(f"no kernel {name!r}; there are {_few(names)}")
-    return _device(events == names[name], factor)
+    found, which = unique_inverse(events)
+    longest_first = np.argsort(-np.bincount(which, analysis.device_events.duration), kind="stable")
+    names = {texts[string]: string for string in found[longest_first].tolist()}
+    return _device(events == names[_kernel_name(name, list(names))], factor)
+
+
+def _kernel_name(asked: str, names: Sequence[str]) -> str:
+    """Find the kernel whose name, as it is or as it is shown, is what is asked for.
+
+    Else the one whose name begins with that, else the one that has it in its name.
+    """
+    part = asked.removesuffix("...")
+    both = [(name, source_name(name)) for name in names]
+    ways = (
+        [name for name in names if name == asked],
+        [name for name in names if format_kernel(name) == asked],
+        [name for name, source in both if name.startswith(part) or source.startswith(part)],
+        [name for name, source in both if part in name or part in source],
+    )
+    found = next((way for way in ways if way), []) if part else []
+    if not found:
+        raise NotFoundError(f"no kernel {asked!r}; there are {_few(names)}")
+    if len(found) > 1:
+        listed = ", ".join(found[:_LISTED]) + (", ..." if len(found) > _LISTED else "")
+        raise UsageError(f"{asked!r} may be one of {len(found)} kernels: {listed}")
+    return found[0]
 
 
 def _of_module(analysis: Analysis, path: str, factor: float) -> Change:

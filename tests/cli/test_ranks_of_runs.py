@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from ranks.traces import Spell, write_run
+from ranks.traces import Spell, drop_collectives, write_run
 from support.command import Done, call
 from support.here import ranks_read_here
 
@@ -60,6 +60,13 @@ def test_a_rank_that_cannot_be_read_is_not_passed_over(late: str) -> None:
     done = checked(late, "--max-stragglers", "5")
     assert done.returncode == 2
     assert "rank0" in done.stderr
+
+
+def test_a_rank_without_a_recorded_collective_is_not_passed_over(even: str) -> None:
+    drop_collectives(Path(even) / "rank1.1.pt.trace.json.gz", device=False)
+    done = checked(even, "--max-stragglers", "0", "--max-rank-wait-percent", "5")
+    assert done.returncode == 2
+    assert "rank 1 shows no collective" in done.stderr
 
 
 def test_limits_of_ranks_are_of_whole_runs(even: str) -> None:

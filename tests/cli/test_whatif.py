@@ -110,7 +110,7 @@ def test_nor_can_the_host_where_a_device_ran(tmp_path: Path, picture: str, *, kn
         (("--scale", "host=1", "--scale", "host=2"), "scaled twice"),
         (("--scale", "speed=2"), "cannot be scaled; there are kernels, "),
         (("--scale", "kind:fast=2"), "no kind 'fast'; there are matrix, "),
-        (("--scale", "kernel:none=2"), "no kernel 'none'; there are k, j"),
+        (("--scale", "kernel:none=2"), "no kernel 'none'; there are j, k"),
         (("--scale", "module:fc=0"), "no module 'fc'"),
         (("--scale", "syncs=0.5"), "syncs=0 takes them out"),
         (("--without", "sync-scalar-item"), "no finding 'sync-scalar-item' in this trace"),

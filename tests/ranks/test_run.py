@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ranks.traces import TRANSFER_MS, Spell, write_run
+from ranks.traces import TRANSFER_MS, Spell, drop_collectives, write_run
 from shared_traces import shared_trace
 
 import tb_hookview as hookview
 from tb_hookview.errors import TraceError, UsageError
-from tb_hookview.ranks.document import notes
+from tb_hookview.ranks.document import notes, verdict_sentence
 from tb_hookview.ranks.run import analyze_run
 from tb_hookview.schema import Run
 
@@ -250,6 +250,43 @@ def test_without_groups_the_steps_that_differ_are_refused(
     assert ("those of 1 step are not matched" in warning) == bool(matched)
     assert [row.step for row in run.collectives] == [f"ProfilerStep#{n}" for n in matched]
     assert [row.module for row in run.stragglers] == ["b"] * bool(matched)
+
+
+def test_waits_of_a_step_without_a_match_are_unknown_and_in_no_mean(tmp_path: Path) -> None:
+    spells = [Spell(), Spell(), Spell(b=9.0)]
+    run = analyzed(write_run(tmp_path, spells, grouped=False, twice={1: [2]}))
+    waits = {row.name: row.wait_us for row in run.steps if row.rank_id == 0}
+    assert [waits[f"ProfilerStep#{step}"] for step in range(1, 5)] == [6000, None, 6000, 6000]
+    assert run.ranks[0].wait_us == 6000
+
+
+def test_what_made_a_rank_late_in_a_step_without_a_match_is_no_excess_of_the_next(
+    tmp_path: Path,
+) -> None:
+    spells = [Spell(), Spell(), Spell(b=9.0)]
+    whole = analyzed(write_run(tmp_path / "whole", spells, grouped=False)).stragglers[0]
+    run = write_run(tmp_path / "lacking", spells, grouped=False, twice={1: [2]})
+    (row,) = analyzed(run).stragglers
+    assert (row.steps, row.module, row.excess_us) == (3, "b", whole.excess_us)
+    assert row.left_step_us == pytest.approx(whole.left_step_us)
+
+
+@pytest.mark.parametrize("device", [True, False])
+def test_a_rank_whose_collectives_are_not_recorded_may_be_the_straggler(
+    tmp_path: Path, device: bool
+) -> None:
+    """Neither its waits nor what it communicates is 0, nor is what its host ran of its device."""
+    write_run(tmp_path, [Spell(), Spell(), Spell(b=9.0)])
+    drop_collectives(tmp_path / "rank2.1.pt.trace.json.gz", device=device)
+    run = analyzed(tmp_path)
+    lacking, first = run.ranks[2], run.ranks[0]
+    assert (lacking.communication_us, lacking.exposed_communication_us) == (None, None)
+    assert (lacking.idle_us, lacking.wait_us) == (None, None)
+    assert (lacking.compute_us is None) == (not device)
+    assert (first.wait_us, run.stragglers) == (0, [])
+    (note,) = notes(run)
+    assert note.startswith("note: rank 2 shows no collective, unlike the others")
+    assert "of those that show collectives; mean of 2 ranks" in verdict_sentence(run)
 
 
 def test_recordings_of_other_steps_are_not_matched(tmp_path: Path) -> None:

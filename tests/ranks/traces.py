@@ -81,6 +81,17 @@ def write_run(
     return folder
 
 
+def drop_collectives(path: Path, *, device: bool) -> None:
+    """Drop the collectives of a trace; make its device run a copy instead, or nothing."""
+    traced = json.loads(gzip.decompress(path.read_bytes()))
+    rows = [row for row in traced["traceEvents"] if row["name"] != "record_param_comms"]
+    for row in rows:
+        if row["cat"] == "kernel":
+            row["name"] = "copy"
+    traced["traceEvents"] = [row for row in rows if device or row["cat"] != "kernel"]
+    path.write_bytes(gzip.compress(json.dumps(traced).encode()))
+
+
 def _step(
     number: int, begin: float, spell: Spell, longest: float, name: str, group: Mapping[str, Any]
 ) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from analysis.owners import NAMES
 
 from tb_hookview.analysis.host.rows import EVALUATE
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.errors import NotFoundError
+from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.loading import load
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.simulator import Simulator
@@ -74,3 +74,43 @@ def test_a_forward_that_runs_again_takes_what_the_node_needs_around_it(tmp_path:
     own = CHECKPOINT.replace("[mm' seq", "[ow' seq")
     assert saved(tmp_path, own, {"recomputation": 0}) == 18, "a function's Python goes on"
     assert saved(tmp_path, BACKWARD, {"recomputation": 0}) == 0
+
+
+KERNELS = """
+    main notes [ProfilerStep#1                                        ]
+    main calls  [launch corr=1][launch corr=2][launch corr=3] [wait   ]
+    gpu kernel                [exp corr=1]   [mul corr=2   ] [gemm corr=3]
+"""
+EXP, MUL = (
+    f"void at::native::elementwise<4, at::native::{each}_op>(int)" for each in ("exp", "mul")
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["void at::native::elementwise<4, at::native::e...", "exp_op", "native::exp", EXP]
+)
+def test_a_kernel_is_found_by_what_its_name_alone_has(name: str, tmp_path: Path) -> None:
+    assert kernel_changed(tmp_path, name) == [0]
+
+
+def test_the_shown_name_of_a_kernel_is_one_and_not_the_begin_of_another(tmp_path: Path) -> None:
+    assert kernel_changed(tmp_path, "gemm") == [2]
+    assert kernel_changed(tmp_path, "void gemm<1>(int)") == [2]
+
+
+def test_a_part_of_several_names_lists_them_in_full_longest_time_first(tmp_path: Path) -> None:
+    for part in ("at::native::elementwise", "_op"):
+        with pytest.raises(UsageError, match="may be one of") as raised:
+            kernel_changed(tmp_path, part)
+        assert f"{MUL}, {EXP}" in str(raised.value)
+    for part in ("", "...", "none"):
+        with pytest.raises(NotFoundError, match="there are void at::native"):
+            kernel_changed(tmp_path, part)
+
+
+def kernel_changed(folder: Path, name: str) -> list[int]:
+    """Device events that a question about a kernel changes."""
+    names = {"exp": EXP, "mul": MUL, "gemm": "void gemm<1>(int)"}
+    path = grid.write(folder / "t.json", grid.events(KERNELS, {**NAMES, **names}))
+    (change,) = scaled(load(path), {f"kernel:{name}": 0}).device
+    return change.events.tolist()

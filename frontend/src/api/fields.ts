@@ -1172,17 +1172,20 @@ export const Rank = {
   },
   compute_us: {
     unit: "us",
-    text: "Something ran that is no collective: on a device (copies and sets too, which the compute time of `devices` leaves out) or, without one, an operator or a compiled graph.",
+    text: "Something ran that is no collective: on a device (copies and sets too, which the compute time of `devices` leaves out) or, without one, an operator or a compiled graph. Null where only other ranks' traces show device events.",
   },
   communication_us: {
     unit: "us",
-    text: "A collective ran, waiting for other ranks included. Null, as the next, where the traces of several ranks, or of one of several, show no collective at all.",
+    text: "A collective ran, waiting for other ranks included. Null, as the next, where the trace of one of several ranks shows no collective at all.",
   },
   exposed_communication_us: { unit: "us", text: "The part of it in which nothing computed." },
-  idle_us: { unit: "us", text: "Nothing computed and no collective ran." },
+  idle_us: {
+    unit: "us",
+    text: "Nothing computed and no collective ran. Null where only other ranks' traces show any collective.",
+  },
   wait_us: {
     unit: "us",
-    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which its kernel ran on after the last rank had come and the others had left is no wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched.",
+    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which its kernel ran on after the last rank had come and the others had left is no wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched; a step none of whose collectives is matched is not in the mean.",
   },
   clock_offset_us: {
     unit: "us",
@@ -1229,7 +1232,7 @@ export const RankStep = {
   idle_us: { unit: "us", text: "As in `ranks`." },
   wait_us: {
     unit: "us",
-    text: "As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them.",
+    text: "As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them. Null where it has some and none of them is matched.",
   },
   counts: { text: "Whether it is one of the measured steps that means of the rank are over." },
 } as const;

@@ -1467,15 +1467,15 @@ export interface Rank {
   steps: number;
   /** A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null, on the device's where it is far behind, as `duration_us` of `rank_steps`. Null without a measured step, as what follows. */
   step_us: number | null;
-  /** Something ran that is no collective: on a device (copies and sets too, which the compute time of `devices` leaves out) or, without one, an operator or a compiled graph. */
+  /** Something ran that is no collective: on a device (copies and sets too, which the compute time of `devices` leaves out) or, without one, an operator or a compiled graph. Null where only other ranks' traces show device events. */
   compute_us: number | null;
-  /** A collective ran, waiting for other ranks included. Null, as the next, where the traces of several ranks, or of one of several, show no collective at all. */
+  /** A collective ran, waiting for other ranks included. Null, as the next, where the trace of one of several ranks shows no collective at all. */
   communication_us: number | null;
   /** The part of it in which nothing computed. */
   exposed_communication_us: number | null;
-  /** Nothing computed and no collective ran. */
+  /** Nothing computed and no collective ran. Null where only other ranks' traces show any collective. */
   idle_us: number | null;
-  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which its kernel ran on after the last rank had come and the others had left is no wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched. */
+  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which its kernel ran on after the last rank had come and the others had left is no wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched; a step none of whose collectives is matched is not in the mean. */
   wait_us: number | null;
   /** By how much its clock is ahead of the first rank's: median difference of the ends of the collectives that both took part in. Null where no chain of collectives leads from one to the other. */
   clock_offset_us: number | null;
@@ -1524,14 +1524,14 @@ export interface RankStep {
   /** From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, or is behind it by over a fifth of a mean step at the ends of all, each lasts from the end of its work for the step before to the end of that for this one. */
   duration_us: number;
   /** As in `ranks`. */
-  compute_us: number;
+  compute_us: number | null;
   /** As in `ranks`. */
   communication_us: number | null;
   /** As in `ranks`. */
   exposed_communication_us: number | null;
   /** As in `ranks`. */
-  idle_us: number;
-  /** As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them. */
+  idle_us: number | null;
+  /** As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them. Null where it has some and none of them is matched. */
   wait_us: number | null;
   /** Whether it is one of the measured steps that means of the rank are over. */
   counts: boolean;

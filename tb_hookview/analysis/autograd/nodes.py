@@ -45,6 +45,8 @@ from tb_hookview.trace import EventCategory
 
 
 Score = tuple[int, int, bool]
+_LEFT_OF_NODES = 1 / 20
+"""Operators in no node, to those in nodes, that a device's thread has where one is cut off."""
 _GRAPH_RUN = "<forward op>"
 """Row in which TorchScript runs the forward of a differentiable graph."""
 
@@ -425,12 +427,17 @@ def _run_by_engine(host: HostRows, outer: TreeRow, node: NodeIndex) -> tuple[Tre
 def of_device_threads(host: HostRows, nodes: Nodes) -> int:
     """Count the nodes that a thread evaluated which autograd has for a device alone.
 
-    It runs nothing but nodes, of another thread's forward, which evaluates none itself: on a CPU
-    the thread that calls `backward()` does.
+    It runs hardly anything but nodes, of another thread's forward, which evaluates none itself: on
+    a CPU the thread that calls `backward()` does. What else it runs may be left of a node that is
+    cut off.
     """
     thread, operators = host.call_tree.thread, host.kind == EventCategory.OPERATOR
     evaluates = mask_of(thread[nodes.row], len(host.trace.threads))
-    others = mask_of(thread[operators & (nodes.of_row < 0)], len(host.trace.threads))
+    in_nodes, beside = (
+        np.bincount(thread[operators & chosen], minlength=len(host.trace.threads))
+        for chosen in (nodes.of_row >= 0, nodes.of_row < 0)
+    )
+    others = beside > _LEFT_OF_NODES * in_nodes
     mine, forward = thread[nodes.row], lookup(thread, nodes.forward_op)
     away = (forward >= 0) & (lookup(evaluates, forward) == 0)
     return int(np.count_nonzero(away & ~others[mine]))

@@ -196,6 +196,8 @@ def _late_for_copy(host: HostRows, device_events: DeviceEvents, calls: Int) -> N
 
 LONGEST_NS = 60 * 10**9
 """No kernel runs for a minute while nothing else is recorded."""
+_FEW_RAN = 1 / 20
+"""Part of the launches after that of the last device event that may have one of another stream."""
 LOST_AT_LEAST = 0.01
 """Share of launches in the middle or at the end, or of device time in overlaps, from which on it is
 a fault."""
@@ -279,10 +281,11 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
         alone = np.count_nonzero(device_events.launch < 0)  # may be theirs
         lost_all = alone < min(len(launches), len(device_events))
         return (Fault("lost-in-between", len(launches), share=1.0),) if lost_all else ()
-    between = int(known[-1] - known[0] + 1 - len(known))
+    left = isin(launches, _left_at_end(host, device_events))
+    after, earlier = int(left.sum()), int(np.count_nonzero(left[: known[-1]]))
+    between = int(known[-1] - known[0] + 1 - len(known) - earlier)
     share = between / len(launches)
     lost = [Fault("lost-in-between", between, share=share)] if share >= LOST_AT_LEAST else []
-    after = len(_left_at_end(host, device_events))
     if after:
         lost.append(Fault("lost-at-end", after, share=after / len(launches)))
     return (*counted("lost-at-start", int(known[0])), *lost)
@@ -300,15 +303,31 @@ def lost_copies(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...
 
 def _left_at_end(host: HostRows, device_events: DeviceEvents) -> TreeRow:
     """Launches after the last that has a device event; none where they are few, unless they are
-    all of what an optimizer's step launches."""
+    all of what an optimizer's step launches.
+
+    Where the device was behind, a few that had no other work before them have one nonetheless.
+    """
     launches = launches_to_run(host)
-    has = mask_of(device_events.launches, len(host))
-    known = np.flatnonzero(has[launches])
-    left = launches[known[-1] + 1 :] if len(known) else launches[:0]
+    has = isin(launches, device_events.launches)
+    first = _first_left(launches, has, device_events) if has.any() else len(launches)
+    is_left = ~has & (np.arange(len(launches)) >= first)
+    left = launches[is_left]
     update = host.call_tree.nearest(host.role == Role.OPTIMIZER)
-    begun = update[launches[: len(launches) - len(left)]]
+    begun = update[launches[~is_left]]
     whole = ((update[left] >= 0) & ~isin(update[left], begun)).any()
     return left if whole or len(left) >= LOST_AT_LEAST * len(launches) else left[:0]
+
+
+def _first_left(launches: TreeRow, has: Bool, device_events: DeviceEvents) -> int:
+    """Place of the first launch after the last that has a device event.
+
+    Or after the one whose event ends last, where nearly none after it has one.
+    """
+    mine = np.flatnonzero(isin(device_events.launch, launches))
+    ends_last = device_events.launch[mine[device_events.end[mine].argmax()]]
+    after = int(np.flatnonzero(launches == ends_last)[0]) + 1
+    few = has[after:].sum() <= _FEW_RAN * len(has[after:])
+    return after if few else int(np.flatnonzero(has)[-1]) + 1
 
 
 def launches_to_run(host: HostRows) -> TreeRow:

@@ -38,6 +38,10 @@ _PROFILER = re.compile(r"torch[/\\]profiler[/\\]profiler\.py\(")
 """In names of the Python frames in which torch's profiler starts, steps and stops."""
 _AT_ONCE_NS = 5000
 """Longest time from the copy to its synchronize, which no other call is between."""
+_OUTLASTING_NS = 10_000
+"""The same where the copy outlasts its operator, so that the clock of calls is ahead."""
+_ENDS_WITH_NS = 2000
+"""Longest time from the end of a copy to that of its operator in which no synchronize fits."""
 
 
 class Syncs(Struct, frozen=True, dict=True):
@@ -156,11 +160,13 @@ def _rest_of_copies(calls: CallTimes, chosen: Int, first: Int, lasted: Nanosecon
 
 def follow_at_once(host: HostRows, first: TreeRow, then: TreeRow) -> Bool:
     """Whether, of each pair of calls in operators, one is the next of its process after the other,
-    and at once."""
-    tree, correlation = host.call_tree, host.trace.events.correlation
+    and at once. The second may be after the operator that the first ends with, or outlasts."""
+    tree, correlation, around = host.call_tree, host.trace.events.correlation, host.operator_around
     before, after = correlation[tree.event[first]], correlation[tree.event[then]]
-    inside = (host.operator_around[first] >= 0) & (host.operator_around[then] >= 0)
-    at_once = tree.start[then] - tree.end[first] <= _AT_ONCE_NS
+    beyond = tree.end[first] - lookup(tree.end, around[first])
+    inside = (around[first] >= 0) & ((around[then] >= 0) | (beyond >= -_ENDS_WITH_NS))
+    most = np.where(beyond > 0, _OUTLASTING_NS, _AT_ONCE_NS)
+    at_once = tree.start[then] - tree.end[first] <= most
     return np.asarray(inside & (before >= 0) & (after == before + 1) & at_once)
 
 

@@ -217,6 +217,9 @@ class SyncContext(Struct, frozen=True, dict=True):
         sync = asof(thread[self.row], -syncs.end, thread[launch], -call_tree.start[launch])
         operator = self.analysis.host.operator_around[launch]
         belongs = (operator >= 0) & (operator == lookup(syncs.operator, sync))
+        belongs |= launch == lookup(
+            syncs.row, sync
+        )  # in no operator, or before its own by its clock
         belongs |= follow_at_once(self.analysis.host, launch, lookup(syncs.row, sync))
         belongs &= sync >= 0
         found = scatter(sync[belongs], copies[belongs], len(self))

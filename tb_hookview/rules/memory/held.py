@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.compiled.graphs import is_compiled
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.memory.live import MemoryClass
 from tb_hookview.analysis.memory.operators import checkpoint_bound
 from tb_hookview.analysis.memory_use import MemoryUse
-from tb_hookview.arrays.joins import mask_of, median, unique
+from tb_hookview.arrays.joins import isin, mask_of, median, unique
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.engine.context import Context
@@ -247,26 +248,28 @@ _UNKNOWN_GRAPH = (
     "the trace has no backward pass and no optimizer; whether a graph for one is recorded is "
     "unknown, as its operators have no numbers"
 )
-_TRAINS = (Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER)
+_ZEROED = "'s step, though gradients are set to zero"
+_BACKWARD = (Role.NODE, Role.GRADIENT_SINK)
 
 
 def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
-    host, call_tree = context.host, context.call_tree
-    if np.isin(host.role, _TRAINS).any():
+    host, call_tree, zeroes = context.host, context.call_tree, _zeroes_gradients(context)
+    operators = np.flatnonzero(host.operators & _untrained(context, zeroes))
+    if not len(operators):
         return
-    operators = np.flatnonzero(host.operators)
     events, event = context.analysis.trace.events, call_tree.event[operators]
     dispatched = context.rows.matching("::", having="::")[operators]
     # An autograd function takes a number under no_grad, too, for a node that is freed at once.
     number = np.where(dispatched, events.sequence[event], -1)
     nodes = len(unique(number[number >= 0])) - 1  # the last may be that of a node to come
     recorded, (signs, effects) = nodes > _FEW, _training_mode(context, operators)
-    if not recorded and (not effects or context.any_name(lambda name: name == _REENTRANT)):
+    reentrant = context.any_name(lambda name: name == _REENTRANT)
+    if not recorded and (not effects or reentrant or zeroes.any()):
         return
     graph = (
         f"at least {format_count(nodes, 'autograd node')} for a backward pass are recorded in "
         f"{format_count(len(operators), 'operator')}; the trace has no backward pass and no "
-        "optimizer"
+        f"optimizer{'' if not zeroes.any() else _ZEROED}"
     )
     evaluate = _EVALUATE.format(", and ".join(effects)) if effects else ""
     known = bool((events.external[event] >= 0).any() or (number >= 0).any())  # else without args
@@ -285,6 +288,26 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
         else "its results are those of training",
         title="" if recorded else "The model is in training mode, but no backward pass runs",
     )
+
+
+def _zeroes_gradients(context: Context) -> Bool:
+    """Rows of an optimizer's zero_grad, shape (n,)."""
+    zeroing = context.rows.beginning("Optimizer.zero_grad#")
+    return np.asarray((context.host.role == Role.OPTIMIZER) & zeroing)
+
+
+def _untrained(context: Context, zeroes: Bool) -> Bool:
+    """Rows for which no backward pass runs, shape (n,): what precedes one may be all of the trace.
+
+    Between two calls of zero_grad there would be one, or the step would be compiled.
+    """
+    host, start = context.host, context.call_tree.start
+    trains = isin(host.role, _BACKWARD).any() or ((host.role == Role.OPTIMIZER) & ~zeroes).any()
+    if trains or (zeroes.any() and context.any_name(is_compiled)):
+        return np.zeros(len(host), bool)
+    if not zeroes.any():
+        return np.ones(len(host), bool)
+    return np.asarray((start >= start[zeroes].min()) & (start < start[zeroes].max()))
 
 
 def _draws(context: Context) -> Bool:

@@ -104,6 +104,20 @@ def test_launches_after_those_with_device_events(tmp_path: Path) -> None:
     assert (found["lost-at-end"].count, found["lost-at-end"].share) == (3, 0.75)
 
 
+@pytest.mark.parametrize("ends", [50, 1000])
+def test_launches_of_a_stream_that_was_behind_next_to_one_that_was_not(
+    tmp_path: Path, ends: int
+) -> None:
+    """The second of 42 launches runs as the recording ends, and the last one ran at once before."""
+    calls = "".join(f"[launch corr={number}".ljust(19) + "]" for number in range(1, 43))
+    rows = [on_device("k", 10, 5, correlation=1), on_device("k", 30, ends, correlation=2)]
+    rows.append(on_device("k", 830, 5, stream=9, correlation=42))
+    found = faults(tmp_path, f"main calls {calls}", *rows)
+    lost, kept = ("lost-at-end", "lost-in-between")[:: 1 if ends == 1000 else -1]
+    assert found[lost].count == 39
+    assert kept not in found
+
+
 @pytest.mark.parametrize(("more", "lost"), [(0, True), (1, False)])
 def test_the_device_work_of_an_optimizer_s_last_step(tmp_path: Path, more: int, lost: bool) -> None:
     """One launch of 201 is few, unless it is all that the step launches."""

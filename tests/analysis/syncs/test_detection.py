@@ -147,6 +147,22 @@ def test_a_copy_and_a_synchronize_of_different_operators_are_two_syncs(tmp_path:
     assert [sync.operator for sync in data.syncs] == ["aten::copy_", "aten::item"]
 
 
+@pytest.mark.parametrize(
+    ("length", "gap", "syncs"), [(23, 4, 1), (23, 6, 2), (20, 4, 2), (27, 8, 1), (27, 12, 2)]
+)
+def test_a_wait_that_begins_after_the_operator_of_its_copy_by_another_clock(
+    tmp_path: Path, length: int, gap: int, syncs: int
+) -> None:
+    """The operator ends 23 us after the copy's call begins; what is at once after it is its own."""
+    call = "[copy corr=5" + " " * (length - 13) + "]" + " " * gap + "[wait corr=6]"
+    picture = f"""
+        main ops   [aten::copy_            ]
+        main calls   {call}
+        gpu  copy     [P2D corr=5]
+        """
+    assert len(report_of(tmp_path, picture).syncs) == syncs
+
+
 def test_device_side_waits_and_polls_are_no_syncs(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,

@@ -44,6 +44,21 @@ def test_a_forward_that_keeps_a_graph(tmp_path: Path) -> None:
     assert "inference_mode" in finding.fix
 
 
+ZERO_GRAD = "Optimizer.zero_grad#SGD.zero_grad"
+
+
+def test_gradients_that_are_set_to_zero_are_no_training(tmp_path: Path) -> None:
+    """Twice, and no backward pass in between; a forward before or after may have one still."""
+    before, after = (row("user_annotation", ZERO_GRAD, at, 9) for at in (900, 2000))
+    (finding,) = findings(tmp_path, [before, *forward(11), after])[RULE]
+    assert "no optimizer's step, though gradients are set to zero; " in finding.evidence
+    step = row("user_annotation", "Optimizer.step#SGD.step", 2100, 9)
+    compiled = row("cpu_op", "Torch-Compiled Region: 0/0", 2100, 9)
+    for rest in ([before], [after], [before, after, step], [before, after, NODE]):
+        assert RULE not in findings(tmp_path, [*forward(11), *rest])
+    assert RULE not in findings(tmp_path, [before, *forward(11), after, compiled])
+
+
 def test_dropout_that_draws_masks_is_training_mode(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, [*forward(11), *DROPOUT])[RULE]
     assert "; dropout draws 1 mask" in finding.evidence

@@ -53,6 +53,21 @@ def test_a_copy_that_the_trace_lacks_on_the_device(tmp_path: Path) -> None:
     assert copies.cost_us_per_step is None
 
 
+def test_a_copy_outside_of_operators_is_not_one_that_the_trace_lacks(tmp_path: Path) -> None:
+    """As of an extension, or by a clock that is ahead of its operator's."""
+    picture = """
+        main notes [exchange                 ]
+        main ops                             [aten::mm     ]
+        main calls   [copy corr=5         ]    [launch corr=7]
+        gpu  copy        [D2P corr=5     ]
+        gpu  kernel                              [k corr=7]
+        """
+    names = {"copy": "cudaMemcpyAsync", "D2P": "Memcpy DtoH (Device -> Pageable)"}
+    path = grid.write(tmp_path / "t.json", grid.events(picture, names))
+    (finding,) = diagnosed(path)["sync-in-operator"]
+    assert "lacks the copy" not in finding.evidence
+
+
 def test_where_a_graph_is_recorded(tmp_path: Path) -> None:
     found = findings(
         tmp_path,
