@@ -173,6 +173,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         launched_elsewhere=len(launch) > 0,
         waits_for_ranks=_waits_for_ranks(alone),
         before_us=0.0 if marked else _before(alone) / 1000,
+        lacks_events=simulator.lost_launches.share >= _APART,
     )
     if unknown := _why_unknown(alone, words):
         return replace(found, bound="unknown", sentence=unknown)
@@ -411,10 +412,11 @@ class _Sentence:
         launched_elsewhere: bool,
         waits_for_ranks: bool,
         before_us: float,
+        lacks_events: bool,
     ) -> None:
         self._found, self._when, self._one_batch = found, when, one_batch
         self._is_snippet, self._once = is_snippet, once
-        self._launches_block = launches_block
+        self._launches_block, self._lacks_events = launches_block, lacks_events
         self._remedies = _REMEDIES | ({"communication": _BALANCE} if waits_for_ranks else {})
         self._before = before_us  # in which the device ran earlier work, where no step is marked
         self._launched_elsewhere = launched_elsewhere  # where these steps have no device event
@@ -439,6 +441,8 @@ class _Sentence:
         else:
             what = f"{self._bound()} {when}{self._other()}."
         remedy = _BLOCKING if self._launches_block else self._remedy(waits, unexplained_us)
+        if self._lacks_events and found.bound in self._remedies:
+            remedy = self._remedies[found.bound]  # who waits for what is not in the trace is open
         if remedy == _REMEDIES["device"] and self._before > _FAR * (found.step_us or 0.0):
             remedy = _EARLIER.format(format_us(self._before))
         no_remedy = self._is_snippet and remedy in _OF_MANY
@@ -479,6 +483,7 @@ class _Sentence:
         else:
             others = " and device work" if self._found.device_us else ""
             takes = f"collectives{others} take"
+        device = f"at least {device}" if self._lacks_events else device
         time = host if bound in ("host", "data") else device
         return f"{_BOUND[bound].capitalize()}: {takes} {time}"
 

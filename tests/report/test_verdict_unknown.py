@@ -152,6 +152,20 @@ def test_what_the_device_did_not_run_in_time_may_decide(tmp_path: Path) -> None:
     )
 
 
+def test_a_device_that_decides_though_some_of_its_work_is_missing_takes_at_least_that(
+    tmp_path: Path,
+) -> None:
+    picture = """
+        main ops   [aten::mm                      ]
+        main calls [launch corr=1][launch corr=2]
+        gpu kernel  [k corr=1                                                          ]
+        """
+    assert report(tmp_path, picture).verdict.sentence == (
+        "Device-bound: the device takes at least 6.80 ms in this trace, the host 3.20 ms. "
+        "Reduce device work first."
+    )
+
+
 @pytest.mark.parametrize(("length", "bound"), [(110, "unknown"), (20, "host")])
 def test_one_long_kernel_that_did_not_run_in_time_may_decide(
     length: int, bound: str, tmp_path: Path
