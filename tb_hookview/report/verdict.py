@@ -157,24 +157,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         once_us=(simulator.loading + simulator.starting) / 1000,
         later_step_us=simulator.later.pace.step / 1000 if simulator.later else None,
     )
-    once = simulator.unchanged.step - simulator.steady.pace.step
-    marked, launch = analysis.steps.marked, analysis.device_events.launch
-    words = _Sentence(
-        found,
-        format_per(marked),
-        (simulator.recorded.step - once) / 1000,
-        alone.queued / 1000,
-        _host_waits(simulator) / 1000,
-        0.0 if marked else intervals.length(analysis.compile_time) / 1000,
-        once=_once(simulator),
-        one_batch=not marked and _loads_one_batch(alone),
-        is_snippet=not marked and len(unique(launch[launch >= 0])) < _MANY,
-        launches_block=_launches_block(simulator),
-        launched_elsewhere=len(launch) > 0,
-        waits_for_ranks=_waits_for_ranks(alone),
-        before_us=0.0 if marked else _before(alone) / 1000,
-        lacks_events=simulator.lost_launches.share >= _APART,
-    )
+    marked, words = analysis.steps.marked, _Sentence(found, alone)
     if unknown := _why_unknown(alone, words):
         return replace(found, bound="unknown", sentence=unknown)
     waits = _host_causes(alone, idle, marked=marked)
@@ -396,34 +379,26 @@ def _ahead(alone: Alone) -> int:
 class _Sentence:
     """Words for one verdict."""
 
-    def __init__(
-        self,
-        found: schema.Verdict,
-        when: str,
-        later_us: float,
-        queued_us: float,
-        waited_us: float,
-        compiling_us: float,
-        *,
-        once: str,
-        one_batch: bool,
-        is_snippet: bool,
-        launches_block: bool,
-        launched_elsewhere: bool,
-        waits_for_ranks: bool,
-        before_us: float,
-        lacks_events: bool,
-    ) -> None:
-        self._found, self._when, self._one_batch = found, when, one_batch
-        self._is_snippet, self._once = is_snippet, once
-        self._launches_block, self._lacks_events = launches_block, lacks_events
+    def __init__(self, found: schema.Verdict, alone: Alone) -> None:
+        simulator, analysis = alone.simulator, alone.simulator.analysis
+        marked, launch = analysis.steps.marked, analysis.device_events.launch
+        once = simulator.unchanged.step - simulator.steady.pace.step
+        self._found, self._when = found, format_per(marked)
+        self._once, self._one_batch = _once(simulator), not marked and _loads_one_batch(alone)
+        self._is_snippet = not marked and len(unique(launch[launch >= 0])) < _MANY
+        self._launches_block = _launches_block(simulator)
+        self._lacks_events = simulator.lost_launches.share >= _APART
+        waits_for_ranks = _waits_for_ranks(alone)
         self._remedies = _REMEDIES | ({"communication": _BALANCE} if waits_for_ranks else {})
-        self._before = before_us  # in which the device ran earlier work, where no step is marked
-        self._launched_elsewhere = launched_elsewhere  # where these steps have no device event
-        self._later = later_us  # a step in which nothing happens that happens once
-        self._queued = queued_us  # before the first event of a stream
-        self._waited = waited_us  # the host for the device, or for other ranks
-        self._compiling = compiling_us  # where no step is marked: it is no part of a later one
+        # In which the device ran earlier work.
+        self._before = 0.0 if marked else _before(alone) / 1000
+        self._launched_elsewhere = len(launch) > 0  # where these steps have no device event
+        # A step in which nothing happens that happens once.
+        self._later = (simulator.recorded.step - once) / 1000
+        self._queued = alone.queued / 1000  # before the first event of a stream
+        self._waited = _host_waits(simulator) / 1000  # for the device, or for other ranks
+        # No part of a later step.
+        self._compiling = 0.0 if marked else intervals.length(analysis.compile_time) / 1000
         self._host, self._device = format_us(found.host_side_us), format_us(found.device_side_us)
         self._loads = self._counts(found.data_us)
         self._communicates = self._counts(found.communication_us)
