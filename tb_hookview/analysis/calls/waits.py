@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming
-from tb_hookview.analysis.host.rows import Call, HostRows
+from tb_hookview.analysis.host.rows import WHOLE_DEVICE, Call, HostRows
 from tb_hookview.arrays.joins import (
     asof,
     before,
@@ -112,9 +112,6 @@ def stream_queues(call_tree: CallTree, device_events: DeviceEvents) -> Sequence[
     return queues
 
 
-_WHOLE_DEVICE = re.compile(
-    r"(cuda|hip|mu|musa)DeviceSynchronize|synchronize(Device)?|aclrtSynchronizeDevice\w*"
-)
 _OF_EVENT = re.compile(r"\w*Event\w*")
 _FREES = re.compile(r"\w*(Free|Unregister|Unmap|Release)\w*")
 _CERTAIN = 100
@@ -207,7 +204,7 @@ def is_free(host: HostRows, row: TreeRow) -> Bool:
 
 def is_device_wide(host: HostRows, row: TreeRow) -> Bool:
     """Whether each call waits for a whole device."""
-    return _named(host, row, _WHOLE_DEVICE)
+    return _named(host, row, WHOLE_DEVICE)
 
 
 def _named(host: HostRows, row: TreeRow, pattern: re.Pattern[str]) -> Bool:

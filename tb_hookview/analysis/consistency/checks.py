@@ -17,7 +17,7 @@ from tb_hookview.analysis.device.events import (
     of_graph,
     repeated_launches,
 )
-from tb_hookview.analysis.host.rows import MARK_ROLES, Call, HostRows, Role
+from tb_hookview.analysis.host.rows import MARK_ROLES, WHOLE_DEVICE, Call, HostRows, Role
 from tb_hookview.analysis.modules.tree import Modules, marked_modules
 from tb_hookview.arrays.joins import asof, dense_rank, isin, mask_of, pair_key, running_max, unique
 from tb_hookview.arrays.nesting import ROUNDING_NS, CallTree, lookup
@@ -70,7 +70,6 @@ LARGEST_SKEW_NS = 100_000
 """Difference of clocks that is tolerated, where events begin that soon after their launches; what
 contradicts them by more is wrong."""
 
-WHOLE_DEVICE = re.compile(r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize")
 _TO_HOST = re.compile(r"DtoH|DeviceToHost")
 _STREAM_SYNC = "Stream Sync"
 

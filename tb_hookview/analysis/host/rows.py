@@ -356,6 +356,13 @@ def _evaluates_sink(text: str) -> bool:
 # the stream calls of MTIA. A suffix (`_ptsz`, `_spt`, `_v2`) is another entry to the same call.
 
 
+WHOLE_DEVICE = re.compile(
+    r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize|synchronize(Device)?"
+    r"|aclrtSynchronizeDevice\w*"
+)
+"""Names of the calls that wait for a whole device."""
+
+
 class Call(IntEnum):
     """Effects that a call may have on the host."""
 

@@ -33,9 +33,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.calls.division import CallTimes
-from tb_hookview.analysis.consistency.checks import WHOLE_DEVICE, lost_launches
+from tb_hookview.analysis.consistency.checks import lost_launches
 from tb_hookview.analysis.device.events import LaunchTiming
-from tb_hookview.analysis.host.rows import Call, Role
+from tb_hookview.analysis.host.rows import WHOLE_DEVICE, Call, Role
 from tb_hookview.analysis.idle.gaps import (
     Cause,
     Claims,
