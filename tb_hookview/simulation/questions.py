@@ -91,8 +91,22 @@ def _communication(analysis: Analysis, factor: float) -> Change:
     return _device(analysis.kinds.kind == COMMUNICATION, factor)
 
 
-def _host(_: Analysis, factor: float) -> Change:
-    return Change(host=(HostChange(-1, None, factor),))
+def _host(analysis: Analysis, factor: float) -> Change:
+    """Change of all that the host does but load data, which is mostly a wait for workers."""
+    tree, rows = analysis.call_tree, np.flatnonzero(analysis.host.role == Role.DATA)
+    span = np.array([analysis.bounds])
+    if not len(rows):
+        return Change(host=(HostChange(-1, None, factor),))
+    return Change(
+        host=tuple(
+            HostChange(
+                thread,
+                intervals.subtract(span, tree.time_of(rows[tree.thread[rows] == thread])),
+                factor,
+            )
+            for thread in unique(tree.thread).tolist()
+        )
+    )
 
 
 def _launches(analysis: Analysis, factor: float) -> Change:

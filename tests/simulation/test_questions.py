@@ -55,6 +55,21 @@ def test_the_root_is_a_dot_too(path: str, tmp_path: Path) -> None:
         saved(tmp_path, picture, {"module:none": 0})
 
 
+DATA = """
+    main notes [ProfilerStep#1                                                        ]
+    main notes  [enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__]
+"""
+
+
+def test_the_host_s_work_is_not_the_time_in_a_loader(tmp_path: Path) -> None:
+    lines = DATA.splitlines()[1:]
+    step, loading = (len(line) - line.index("[") for line in lines)
+    for factor in (0, 0.5):
+        assert saved(tmp_path, DATA, {"host": factor}) == (1 - factor) * (step - loading)
+        assert saved(tmp_path, DATA, {"data": factor}) == (1 - factor) * loading
+    assert saved(tmp_path, DATA, {"host": 0, "data": 0}) == step
+
+
 LOADS = """
     main notes [ProfilerStep#1                         ]
     main calls  [cuModuleLoad][launch corr=1] [wait    ]
