@@ -198,7 +198,8 @@ H2D_PAGEABLE_BLOCKING = Rule(
     "steps, not before the first kernel, where models move to the device, once, unless kernels "
     "have ten times as many names as there are copies before them: these are a batch.",
     fix="Load with DataLoader(pin_memory=True) and move batches by .to(device, non_blocking=True), "
-    "or by copy_ with it where they have their place on the device: both are needed. A custom batch class needs a pin_memory() method that returns the batch. "
+    "or by copy_ with it where they have their place on the device: both are needed. A custom "
+    "batch class needs a pin_memory() method that returns the batch. "
     "Values that never change belong on the device, as buffers.",
     reference="PyTorch, A guide on good usage of non_blocking and pin_memory(); Nsight Systems "
     "rule cuda_memcpy_async",
