@@ -414,6 +414,14 @@ _ONE_BATCH = (
     "It is the only batch of the trace, which marks no steps: the time may be that in which the "
     "workers start, once."
 )
+_TAKE_CORES = (
+    "The model computes on the CPU: what the workers compute on its cores meanwhile is no saving."
+)
+_ON_HOST = (
+    "Set num_workers above 0, so that batches are made while the model runs; with as many fewer "
+    "threads for torch (torch.set_num_threads), since both share the cores. Decode or tokenize "
+    "once, ahead of the run."
+)
 _PACES = (
     "The host waits for the loader's workers in every step, at least {}: if they set the pace, "
     "time that is saved here becomes waiting for them."
@@ -455,9 +463,9 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
         host=context.rows.host_time(loading) if on_host else (),
         examples=context.call_tree.start[rows],
         claims_gain=not once and not starting,
-        caveats=(_ONE_BATCH,) if once else (),
+        caveats=((_ONE_BATCH,) if once else ()) + ((_TAKE_CORES,) if on_host else ()),
         paces="" if single else _paces(context),
-        fix=_STARTS if starting else "",
+        fix=_STARTS if starting else _ON_HOST if single and on_host else "",
         latent="" if on_host else "how long a device waited for it is not in this trace",
     )
 

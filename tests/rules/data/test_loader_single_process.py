@@ -52,6 +52,9 @@ def test_a_model_on_the_cpu_waits_for_its_loader(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == finding.gain_us_per_step == 32
     assert finding.gain_unknown is None
     assert "the host was in the loader for 32.0 us per step, 46% of it" in finding.evidence
+    assert "torch.set_num_threads" in finding.fix
+    assert "pin_memory" not in finding.fix
+    assert any("workers compute on its cores" in caveat for caveat in finding.caveats)
 
 
 def test_each_loader_saves_its_own_time(tmp_path: Path) -> None:
