@@ -17,7 +17,6 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import (
     isin,
     mask_of,
-    median,
     scatter,
     setdiff,
     union,
@@ -174,7 +173,7 @@ def by_place_of_copies(
         pinning: take what pinned memory saves for that.
         caveats: sentences for every occurrence.
         confidence: where it differs from the rule's.
-        fix_small: where it differs from the rule's for copies that are mostly small.
+        fix_small: where it differs from the rule's for copies that are mostly small values.
     """
     if not len(copies):
         return
@@ -206,8 +205,21 @@ def by_place_of_copies(
             caveats=assumed,
             confidence=confidence,
             latent=latent_phrase(context, syncs, gaps) if len(syncs) else "",
-            fix=fix_small if mostly_small(context, group) else "",
+            fix=fix_small if _are_values(context, group) else "",
         )
+
+
+def _are_values(context: Context, copies: DeviceEventIndex) -> bool:
+    """Whether most of some copies are small, and few of a batch: right after a loader gave it."""
+    tree, work = context.call_tree, context.analysis.device_events
+    asked = tree.start[work.launch[copies]]
+    loaded = np.sort(tree.end[context.host.role == Role.DATA])
+    begun = np.sort(tree.start[work.launch[work.is_kernel & (work.launch >= 0)]])
+    latest = [
+        np.append(np.int64(-1), times)[np.searchsorted(times, asked)] for times in (loaded, begun)
+    ]
+    of_batch = latest[0] > latest[1]
+    return mostly_small(context, copies) and 2 * int(of_batch.sum()) < len(copies)
 
 
 def _gaps(context: Context, copies: DeviceEventIndex, syncs: SyncIndex) -> GapIndex:
@@ -247,7 +259,7 @@ def _size(context: Context, copies: DeviceEventIndex) -> str:
     rate = "" if few else f" at {moved.sum() / time:.2f} GB/s"
     least, most = int(moved.min()), int(moved.max())
     if most > 2 * least and few:
-        rate = f", half of them of at most {format_bytes(median(moved))}"
+        rate = f", half of them of at most {format_bytes(np.sort(moved)[(len(moved) - 1) // 2])}"
     if most > 2 * least:
         return f" of {format_bytes(least)} to {format_bytes(most)}{rate}"
     return f" of {format_bytes(moved.mean())} on average{rate}"

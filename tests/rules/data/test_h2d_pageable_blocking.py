@@ -126,6 +126,14 @@ def test_the_remedy_is_that_of_the_size(tmp_path: Path, size: int, said: str, re
     assert remedy in finding.fix
 
 
+def test_a_small_batch_is_no_constant(tmp_path: Path) -> None:
+    picture = BATCH.format(call="copy", memory="P2D").replace("corr=5   ]", "corr=5 bytes=939]")
+    loader = {**NAMES, "L": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"}
+    picture = picture.replace("ops    [aten::to ", "ops [L][aten::to ", 1)
+    (finding,) = findings(tmp_path, picture, loader)["h2d-pageable-blocking"]
+    assert "DataLoader(pin_memory=True)" in finding.fix
+
+
 @pytest.mark.parametrize("size", [939, 9_633_920])
 def test_pinned_memory_makes_large_copies_alone_faster(tmp_path: Path, size: int) -> None:
     picture = BATCH.format(call="copy", memory="P2D").replace("corr=5   ]", f"corr=5 bytes={size}]")
