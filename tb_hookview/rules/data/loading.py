@@ -9,8 +9,10 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.loaders import SINGLE
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, median, setdiff, union
+from tb_hookview.arrays.joins import index_of, isin, mask_of, median, setdiff, union
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Float, GapIndex, Int, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -18,10 +20,127 @@ from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.host import in_one_step, steps_with
-from tb_hookview.rules.evidence.traffic import in_loader
 from tb_hookview.trace import EventCategory
 
-# Data loading in the main process, between the steps.
+# Data loading: in the main process, between the steps; or a batch that workers have not finished.
+
+
+_SHARE_LOADING = 0.05
+"""Part of a step from which on time in a loader counts."""
+_PART = 0.1
+"""Part of that time from which on what is no wait for workers is stated."""
+_SEVERAL = 2
+"""Steps from which on a batch that each of them waits for recurs."""
+_ONE_BATCH = (
+    "It is the only batch of the trace, which marks no steps: the time may be that in which the "
+    "workers start, once."
+)
+_TAKE_CORES = (
+    "The model computes on the CPU: what the workers compute on its cores meanwhile is no saving."
+)
+_ON_HOST = (
+    "Set num_workers above 0, so that batches are made while the model runs; with as many fewer "
+    "threads for torch (torch.set_num_threads), since both share the cores. Decode or tokenize "
+    "once, ahead of the run."
+)
+_UNPACKS = (
+    "The batches are there for most of that time: the main process takes their tensors over, which "
+    "more workers do not shorten. Return fewer and larger tensors from a batch (stack them in "
+    "collate_fn). With pin_memory=True a thread of its own takes them over ahead of time."
+)
+_PACES = (
+    "The host waits for the loader's workers in every step, at least {}: if they set the pace, "
+    "time that is saved here becomes waiting for them."
+)
+_STARTS = (
+    "Batches are ready in time once the workers run: more of them would take longer to start. Set "
+    "persistent_workers=True, so that they start once for all epochs, and begin recording later "
+    "(torch.profiler.schedule with wait and warmup)."
+)
+
+
+def _in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
+    """Yield one occurrence if loaders with (or without) workers make a device, or the CPU, wait.
+
+    Where the model runs on the CPU, all time in the loader is taken from it. Where the trace shows
+    neither, its cost is unknown.
+    """
+    loading = (context.host.role == Role.DATA) & context.rows.counted
+    if not loading.any():
+        return
+    loading &= context.rows.containing(SINGLE) == single
+    rows = np.flatnonzero(loading)
+    held = context.steps.us_per_step(context.call_tree.duration[rows].sum())
+    gaps = context.gaps.at(loading, Cause.DATA_LOADING)
+    on_host, unseen = context.on_host, context.steps.idle_us is None
+    if not (len(gaps) or on_host or unseen) or held <= _SHARE_LOADING * context.steps.measured_us:
+        return
+    starts = rows[isin(rows, context.analysis.loads_once)]
+    starting = int(context.call_tree.duration[starts].sum()) / 1000
+    once = not (single or context.steps.marked or len(rows) > 1)
+    took = context.call_tree.duration[rows] / 1000
+    waited = took if single else _until_arrival(context, rows)
+    unpacked = context.steps.us_per_step(1000 * (took - waited).sum())
+    least = f"at least {format_us(took.min())} and " if len(rows) > 1 else ""
+    yield Occurrence(
+        place=context.host.name(int(rows[0])),
+        evidence=f"the host was in the loader for {context.part_text(held)}, for {least}at most "
+        f"{format_us(took.max())} at a time{_starts(starting, len(starts))}"
+        f"{_unpacks(unpacked, held)}",
+        gaps=gaps,
+        once_us=starting or None,
+        host=context.rows.host_time(loading) if on_host else (),
+        examples=context.call_tree.start[rows],
+        claims_gain=not once and not starting,
+        caveats=((_ONE_BATCH,) if once else ()) + ((_TAKE_CORES,) if on_host else ()),
+        paces="" if single else _paces(context, rows, waited),
+        fix=_STARTS
+        if starting
+        else _ON_HOST
+        if single and on_host
+        else _UNPACKS
+        if 2 * unpacked > held
+        else "",
+        latent="" if on_host else "how long a device waited for it is not in this trace",
+    )
+
+
+def _until_arrival(context: Context, rows: TreeRow) -> Float:
+    """Time in calls of a loader until the main process takes over the first tensor of a batch,
+    which has arrived then; all of a call without one. Microseconds."""
+    tree = context.call_tree
+    tensors = np.flatnonzero(context.host.kind == EventCategory.OPERATOR)
+    first = np.append(tensors, len(tree))[np.searchsorted(tensors, rows)]
+    first = np.where(first < tree.subtree_end[rows], first, -1)
+    arrived = np.where(first >= 0, lookup(tree.start, first), tree.end[rows])
+    return np.asarray(arrived - tree.start[rows]) / 1000
+
+
+def _unpacks(us: float, held: float) -> str:
+    """Phrase of the time in which batches are taken over, "" for a small part of all."""
+    if us <= _PART * held:
+        return ""
+    return f"; {format_us(us)} of that after the batch had arrived, as its tensors are taken over"
+
+
+def _paces(context: Context, rows: TreeRow, waited: Float) -> str:
+    """Caveat for other gains if each of several steps waits for a batch for a part that counts."""
+    steps = context.steps.indices
+    step = index_of(steps, len(context.analysis.steps.name) + 1)[
+        context.analysis.steps.at(context.call_tree.start[rows])
+    ]
+    waits = np.bincount(step[step >= 0], waited[step >= 0], minlength=len(steps))
+    if len(waits) < _SEVERAL or min(waits) <= _SHARE_LOADING * context.steps.measured_us:
+        return ""
+    return _PACES.format(format_us(min(waits)))
+
+
+def _starts(us: float, calls: int) -> str:
+    """Phrase of what the calls take that happen once, "" where there is none."""
+    if not us:
+        return ""
+    which = "the first and the last call" if calls > 1 else "the first call"
+    return f"; {format_us(us)} of that in {which}, as workers start or end"
 
 
 LOADER_SINGLE_PROCESS = Rule(
@@ -34,15 +153,12 @@ LOADER_SINGLE_PROCESS = Rule(
     fix="Set num_workers above 0, so that batches are made while the model runs, and "
     "pin_memory=True. Keep CUDA out of the workers. Decode or tokenize once, ahead of the run.",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
-    find=lambda context: in_loader(context, single=True),
+    find=lambda context: _in_loader(context, single=True),
     advice=(
         *("cpu-preprocess-format", "storage-io-bound", "host-copy-torch-tensor"),
         "host-cpu-tuning",
     ),
 )
-
-
-# The training waits for a batch that the loader's workers have not finished.
 
 
 LOADER_WAIT = Rule(
@@ -53,12 +169,13 @@ LOADER_WAIT = Rule(
     "model runs on the CPU, or where no device was recorded. Where no step is marked and nearly "
     "all of it is in the first and the last call, it is priced once: workers start and end there. "
     "Where two or more marked steps each wait that long, it comes first, and other savings carry a "
-    "caveat: if the workers set the pace, the host waits for them instead.",
+    "caveat: if the workers set the pace, the host waits for them instead. The first operator in a "
+    "call takes over a tensor of the batch, which has arrived then.",
     fix="Raise num_workers (begin near the number of cores for each device), prefetch_factor, and "
     "set persistent_workers=True. Decode and augment on the device, or transform whole batches. "
     "Return less from the workers. Train on one cached batch to measure what could be gained.",
     reference="torch.utils.data documentation; torch_tb_profiler, DataLoader recommendation",
-    find=lambda context: in_loader(context, single=False),
+    find=lambda context: _in_loader(context, single=False),
     advice=("storage-io-bound", "cpu-preprocess-format", "host-cpu-tuning"),
 )
 

@@ -12,7 +12,6 @@ from tb_hookview.analysis.collectives.calls import CollectiveCalls, find_collect
 from tb_hookview.analysis.host.activity import width
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.analysis.loaders import SINGLE
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import (
     isin,
@@ -413,89 +412,6 @@ def _types(context: Context) -> tuple[Bool, Bool, Bool]:
 def _type(inputs: Inputs) -> str:
     """Type of the first tensor that has one."""
     return next((kind for _, kind in inputs if kind), "")
-
-
-# Time in a `DataLoader`: occurrences of the rules about it.
-
-
-SHARE = 0.05
-"""Part of a step from which on time in a loader counts."""
-_SEVERAL = 2
-"""Steps from which on a batch that each of them waits for recurs."""
-_ONE_BATCH = (
-    "It is the only batch of the trace, which marks no steps: the time may be that in which the "
-    "workers start, once."
-)
-_TAKE_CORES = (
-    "The model computes on the CPU: what the workers compute on its cores meanwhile is no saving."
-)
-_ON_HOST = (
-    "Set num_workers above 0, so that batches are made while the model runs; with as many fewer "
-    "threads for torch (torch.set_num_threads), since both share the cores. Decode or tokenize "
-    "once, ahead of the run."
-)
-_PACES = (
-    "The host waits for the loader's workers in every step, at least {}: if they set the pace, "
-    "time that is saved here becomes waiting for them."
-)
-_STARTS = (
-    "Batches are ready in time once the workers run: more of them would take longer to start. Set "
-    "persistent_workers=True, so that they start once for all epochs, and begin recording later "
-    "(torch.profiler.schedule with wait and warmup)."
-)
-
-
-def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
-    """Yield one occurrence if loaders with (or without) workers make a device, or the CPU, wait.
-
-    Where the model runs on the CPU, all time in the loader is taken from it. Where the trace shows
-    neither, its cost is unknown.
-    """
-    loading = (context.host.role == Role.DATA) & context.rows.counted
-    if not loading.any():
-        return
-    loading &= context.rows.containing(SINGLE) == single
-    rows = np.flatnonzero(loading)
-    held = context.steps.us_per_step(context.call_tree.duration[rows].sum())
-    gaps = context.gaps.at(loading, Cause.DATA_LOADING)
-    on_host, unseen = context.on_host, context.steps.idle_us is None
-    if not (len(gaps) or on_host or unseen) or held <= SHARE * context.steps.measured_us:
-        return
-    starts = rows[isin(rows, context.analysis.loads_once)]
-    starting = int(context.call_tree.duration[starts].sum()) / 1000
-    once = not (single or context.steps.marked or len(rows) > 1)
-    took = context.call_tree.duration[rows] / 1000
-    least = f"at least {format_us(took.min())} and " if len(rows) > 1 else ""
-    yield Occurrence(
-        place=context.host.name(int(rows[0])),
-        evidence=f"the host was in the loader for {context.part_text(held)}, for {least}at most "
-        f"{format_us(took.max())} at a time{_starts(starting, len(starts))}",
-        gaps=gaps,
-        once_us=starting or None,
-        host=context.rows.host_time(loading) if on_host else (),
-        examples=context.call_tree.start[rows],
-        claims_gain=not once and not starting,
-        caveats=((_ONE_BATCH,) if once else ()) + ((_TAKE_CORES,) if on_host else ()),
-        paces="" if single else _paces(context),
-        fix=_STARTS if starting else _ON_HOST if single and on_host else "",
-        latent="" if on_host else "how long a device waited for it is not in this trace",
-    )
-
-
-def _paces(context: Context) -> str:
-    """Caveat for other gains if each of several steps waits for a batch for a part that counts."""
-    waits = [step.data_us or 0.0 for step in context.steps.report_rows]
-    if len(waits) < _SEVERAL or min(waits) <= SHARE * context.steps.measured_us:
-        return ""
-    return _PACES.format(format_us(min(waits)))
-
-
-def _starts(us: float, calls: int) -> str:
-    """Phrase of what the calls take that happen once, "" where there is none."""
-    if not us:
-        return ""
-    which = "the first and the last call" if calls > 1 else "the first call"
-    return f"; {format_us(us)} of that in {which}, as workers start or end"
 
 
 # Messages of collectives, where the trace has them (`record_param_comms`).

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from rules.drawn import findings, report
 
+from tb_hookview.formats import format_us
+
 NAMES = {
     "next": "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
     "single": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
@@ -30,6 +32,18 @@ def test_the_device_idles_for_the_loader(tmp_path: Path) -> None:
     assert {advice.id for advice in finding.advice} == {
         *("storage-io-bound", "cpu-preprocess-format", "host-cpu-tuning")
     }
+
+
+@pytest.mark.parametrize(("after", "remedy"), [(4, "num_workers"), (16, "collate_fn")])
+def test_a_batch_whose_tensors_are_taken_over_has_arrived(
+    tmp_path: Path, after: int, remedy: str
+) -> None:
+    picture = STEP.format(loader="next", before="k")
+    row = " " * (30 - after) + "[a".ljust(after - 1) + "]"
+    picture = picture.replace("    main calls", f"    main ops    {row}\n    main calls")
+    (finding,) = findings(tmp_path, picture, NAMES)["loader-wait"]
+    assert f"; {format_us(after)} of that after the batch had arrived" in finding.evidence
+    assert remedy in finding.fix
 
 
 def test_the_quickest_call_shows_what_a_loader_that_keeps_up_takes(tmp_path: Path) -> None:
