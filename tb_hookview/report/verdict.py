@@ -519,7 +519,8 @@ class _Sentence:
 
     def without_events(self, lost: str) -> str:
         """The sentence where the trace does not have the device's part of much of the launches."""
-        return f"Unknown: {lost}; the host takes {self._host} {self._when}."
+        takes = "host and data loading take" if self._loads else "the host takes"
+        return f"Unknown: {lost}; {takes} {self._host} {self._when}."
 
     def _unknown(self) -> str:
         found, when = self._found, self._when
