@@ -16,7 +16,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import recur
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.cuda_graphs import RECORD_ONCE, while_recording
+from tb_hookview.rules.evidence.cuda_graphs import RECORD_ONCE, fix_where_recorded, while_recording
 from tb_hookview.rules.evidence.host import (
     HELD_UP,
     LONG_NS,
@@ -120,6 +120,7 @@ def _recording(context: Context, gaps: GapIndex) -> Iterator[Occurrence]:
         return
     time, (spans, _) = context.gaps.us_per_step(gaps), uncut(context, gaps)
     names = np.array(activity_in(context, gaps), object)
+    once = "" if context.steps.marked else fix_where_recorded(context)
     yield Occurrence(
         place="recording of graphs",
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
@@ -127,12 +128,14 @@ def _recording(context: Context, gaps: GapIndex) -> Iterator[Occurrence]:
         "recording CUDA or HIP graphs, or in operators that do, and launched nothing that ran: "
         f"{format_count(len(spans), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
         f"{format_us(np.diff(spans).max() / 1000)}; {_most(context, names, gaps)}",
-        gaps=gaps,
+        gaps=gaps[:0] if once else gaps,
+        claims_gain=not once,
         examples=spans[:, 0],
-        confidence="medium",
-        caveats=() if context.steps.marked else (_RECURS,),
+        confidence="low" if once else "medium",
+        caveats=() if context.steps.marked or once else (_RECURS,),
         title="Recording CUDA or HIP graphs keeps the device idle",
-        fix=RECORD_ONCE,
+        latent="no graph is replayed in this trace, so it may happen once" if once else "",
+        fix=once or RECORD_ONCE,
     )
 
 

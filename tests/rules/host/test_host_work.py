@@ -216,6 +216,25 @@ def test_a_graph_that_is_recorded_in_no_operator(tmp_path: Path, until: int) -> 
     assert ("Record graphs before the loop" in finding.fix) == (until == 2900)
 
 
+@pytest.mark.parametrize("replays", [True, False])
+def test_a_trace_of_the_recording_alone_does_not_show_that_it_recurs(
+    tmp_path: Path, replays: bool
+) -> None:
+    events = [row("cpu_op", "aten::mm", 1, 300)]
+    for start in range(0, 20_000, 4000):
+        begin = row("cuda_runtime", "cudaStreamBeginCapture", start + 330, 5)
+        end = row("cuda_runtime", "cudaStreamEndCapture", start + 3900, 5)
+        events += [*burst(start + 10, 1 + start), begin, end]
+    events += burst(20_010, 30_000)
+    events += [row("cuda_runtime", "cudaGraphLaunch", 200, 5)] if replays else []
+    (finding,) = findings(tmp_path, events)
+    assert ("so it may happen once" in finding.evidence) != replays
+    assert (finding.gain_us_per_step is None, "none is replayed" in finding.fix) == (
+        not replays,
+        not replays,
+    )
+
+
 @pytest.mark.parametrize("start", [700, 2600])
 def test_a_graph_that_is_recorded_in_less_than_half_of_the_gap(tmp_path: Path, start: int) -> None:
     """Such a gap keeps the name of what holds most of it."""
