@@ -47,7 +47,7 @@ def where(group: list[Finding]) -> str:
     first, *more = group
     is_number = first.module is not None and first.module[:1].isdigit()
     place = f"module {first.where}" if is_number else first.where
-    return f"{place}, and {len(more):,} more like it" if more else place
+    return f"{place}, and {len(more):,} more like it; figures are of the first" if more else place
 
 
 FINDINGS = 5

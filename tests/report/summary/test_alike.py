@@ -37,7 +37,7 @@ def data(tmp_path: Path) -> ReportData:
 def test_layers_share_a_line_of_the_short_list(data: ReportData) -> None:
     findings = next(part for part in brief_document(data, data).parts if isinstance(part, Table))
     (first, *rest) = [cell[0].split(": ", 1)[1:] for _, cell in findings.rows]
-    assert first == ["Layer_0, aten::item, and 9 more like it"]
+    assert first == ["Layer_0, aten::item, and 9 more like it; figures are of the first"]
     assert rest == [["Head_1, aten::item"], []]
     assert [len(cell) for _, cell in findings.rows] == [2, 1, 1]  # all have one fix
 
@@ -45,7 +45,10 @@ def test_layers_share_a_line_of_the_short_list(data: ReportData) -> None:
 def test_layers_share_a_line_of_the_long_list(data: ReportData) -> None:
     table = finding_table(data, 2)
     places = [row[1][1] for row in table.rows]
-    assert places == ["Layer_0, aten::item, and 9 more like it", "Head_1, aten::item"]
+    assert places == [
+        "Layer_0, aten::item, and 9 more like it; figures are of the first",
+        "Head_1, aten::item",
+    ]
     assert table.hidden.endswith("1 more (up to 5.00 us, two); the report has them all")
 
 
