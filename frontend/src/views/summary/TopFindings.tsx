@@ -61,7 +61,9 @@ function TopFinding(props: { finding: Finding; more: number; basis: PriceBasis }
       </PlaceLink>
       <p className="top-where">
         <Name text={placeText(finding)} className="code" />
-        {more > 0 && <span className="muted">and {more} more like it; figures are of the first</span>}
+        {more > 0 && (
+          <span className="muted">and {more} more like it; figures are of the first</span>
+        )}
         <span className="muted">
           {finding.severity === "info" ? "informational" : `confidence ${finding.confidence}`}
         </span>
