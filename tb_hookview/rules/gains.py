@@ -10,7 +10,8 @@ import msgspec
 
 from tb_hookview import schema
 from tb_hookview.arrays.joins import setdiff, unique
-from tb_hookview.formats import format_step, format_us
+from tb_hookview.arrays.types import SyncIndex
+from tb_hookview.formats import format_per, format_step, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.cost_accounting import SEVERITIES, Found, severity
 
@@ -35,6 +36,7 @@ _INSTEAD = (
     "By itself it saves {}, as the sync after it ({}) then waits for the same work: the saving is "
     "without that, too."
 )
+_BEHIND = "Other syncs, which most steps of a run do not have, wait in its place here"
 _WITHOUT_WORK = "a replay without any of its device work saves {}"
 _FAILED = "the replay failed on this trace"
 _FIRST = "It saves almost nothing now: the {} has to get faster first."
@@ -81,7 +83,8 @@ def _judged(finding: schema.Finding, small: float) -> schema.Finding:
     if gain is None:
         negligible = not schema.may_cost(finding)
     else:
-        negligible = gain < small and finding.saves_after is None
+        behind = any(caveat.startswith(_BEHIND) for caveat in finding.caveats)
+        negligible = gain < small and finding.saves_after is None and not behind
     return msgspec.structs.replace(finding, negligible=negligible)
 
 
@@ -90,13 +93,14 @@ def _with_gains(
 ) -> list[tuple[schema.Finding, float]]:
     """Findings with their gains, and what each is ranked by."""
     failed: str | None = _FAILED
+    passing = [each.occurrence.syncs for each in found if each.occurrence.passing]
     refused = context.failures.attempt("the replay", lambda: alone.simulator.refused, failed)
     rows = []
     for each in found:
         rule = each.finding.rule
         finding = context.failures.attempt(
             f"the saving of {rule}",
-            partial(_replayed, each, alone, context, refused),
+            partial(_replayed, each, alone, context, refused, passing),
             _not_replayed(each.finding, _FAILED),
         )
         ranked = weight(finding)
@@ -171,7 +175,13 @@ def _amount(finding: schema.Finding) -> float:
     return finding.once_us or finding.cost_us_per_step or 0.0
 
 
-def _replayed(found: Found, alone: Alone, context: Context, refused: str | None) -> schema.Finding:
+def _replayed(
+    found: Found,
+    alone: Alone,
+    context: Context,
+    refused: str | None,
+    passing: Sequence[SyncIndex],
+) -> schema.Finding:
     finding = found.finding
     if finding.gain_unknown is not None or refused:
         return _not_replayed(finding, refused if refused == _FAILED else f"not replayed: {refused}")
@@ -199,6 +209,7 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
             *finding.caveats,
             *([_FIRST.format(after)] if after else []),
             *_waiting_instead(found, change, gain, alone, context),
+            *_behind_passing(change, gain, alone, passing, schema.SMALL * step),
             *pauses,
             *_differing(gain, later, schema.SMALL * step, alone.simulator),
         ],
@@ -219,6 +230,21 @@ def _waiting_instead(
         rules = context.explained[setdiff(change.syncs, own)]
         names = " and ".join(context.rules[each].id for each in unique(rules).tolist())
         yield _INSTEAD.format(format_us(by_itself), names)
+
+
+def _behind_passing(
+    change: Change, gain: float, alone: Alone, passing: Sequence[SyncIndex], small: float
+) -> Iterator[str]:
+    """Yield a caveat where syncs that most steps lack hide what a finding's own save."""
+    if not passing or not len(change.syncs):
+        return
+    from tb_hookview.rules.engine.removal import without_syncs
+
+    gone = without_syncs(passing)
+    without = alone.simulator.gain(change, alone.simulator.predict(gone).outcome) / 1000
+    if without - gain > small and _are_apart(gain, without):
+        per = format_per(alone.simulator.analysis.steps.marked)
+        yield f"{_BEHIND}: without them it saves {format_us(without)} {per}."
 
 
 def _later(simulator: Simulator, change: Change) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
@@ -62,6 +64,11 @@ def removed(analysis: Analysis, found: Found) -> Change:
             ),
         ]
     )
+
+
+def without_syncs(syncs: Sequence[SyncIndex]) -> Change:
+    """What is gone without some syncs alone."""
+    return Change(syncs=unique(np.concatenate(syncs)))
 
 
 def own_syncs(analysis: Analysis, found: Found) -> SyncIndex:

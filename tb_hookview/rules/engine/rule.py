@@ -79,6 +79,8 @@ class Occurrence(Struct, frozen=True):
     claims_gain: bool = True
     """Whether the trace shows what the fix gains. Otherwise the gain is null, and the evidence or a
     caveat says why."""
+    passing: bool = False
+    """Whether most steps of a run lack its syncs, so that others wait in their place there."""
     confidence: Confidence | None = None
     """Overrides the rule's confidence."""
     examples: Nanoseconds | None = None

@@ -127,7 +127,8 @@ def _explains_ddp_timers(context: Context) -> Bool:
 
 def _find_ddp_timers(context: Context) -> Iterator[Occurrence]:
     for each in by_place(context, context.explained_by(SYNC_DDP_TIMERS)):
-        yield replace(each, gaps=each.gaps[:0], claims_gain=False, latent=_EARLY, caveats=())
+        costs = replace(each, gaps=each.gaps[:0], claims_gain=False, latent=_EARLY, caveats=())
+        yield replace(costs, passing=True)
 
 
 SYNC_DDP_TIMERS = Rule(

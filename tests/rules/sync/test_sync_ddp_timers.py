@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rules.drawn import causes, findings
+import pytest
+from rules.drawn import causes, findings, report
 from shared_traces import shared_trace
 
 from tb_hookview.loading import analyze
@@ -52,6 +53,24 @@ def test_timers_of_the_model_that_it_wraps_are_the_programs(tmp_path: Path) -> N
         gpu  kernel        [k corr=1            ]   [k corr=7 ]
         """
     assert causes(tmp_path, picture, NAMES) == ["sync-explicit"]
+
+
+@pytest.mark.parametrize("call", ["event", "waitall"])
+def test_what_its_clock_waits_for_another_sync_would_wait_for(tmp_path: Path, call: str) -> None:
+    wait, work = " " * 90, " " * 100
+    picture = f"""
+    main notes [s1                   ][s2        {wait}                                       {work}                   ]
+    main notes                         [ddp      {wait}                                       {work}                ]
+    main ops    [aten::mm     ]                  {wait}           [aten::item                ]{work}[aten::mm     ]
+    main calls  [launch corr=1]          [{call} {wait}        ]   [copy corr=5    ][wait   ] {work}[launch corr=7]
+    gpu  copy                                    {wait}                 [D2P corr=5]          {work}
+    gpu  kernel        [k corr=1                 {wait}       ]                               {work}         [k corr=7]
+    """
+    found = report(tmp_path, picture, NAMES).findings
+    (finding,) = (each for each in found if each.rule == "sync-scalar-item")
+    behind = [each for each in finding.caveats if "wait in its place here" in each]
+    assert len(behind) == (call == "event")
+    assert not finding.negligible
 
 
 def test_a_real_training() -> None:
