@@ -20,12 +20,6 @@ from tb_hookview.simulation.changes import Change, together
 from tb_hookview.simulation.questions import OF_DEVICES, ROOT, scaled
 from tb_hookview.simulation.simulator import Simulator
 
-_MOST_LOST = 0.5
-"""Share of the launches without device events above which nothing is scaled."""
-_LOST = (
-    "{:.0%} of the launches have no device events in the trace: how long most of the work takes is "
-    "not known"
-)
 _NO_EVENTS = "the trace has no device events"
 _DEVICE_UNSEEN = f"{{}}: {_NO_EVENTS}, though a device ran, for which the host may have waited"
 
@@ -62,7 +56,8 @@ class WhatIfs(Struct, frozen=True, dict=True):
             self.simulator,
             self.change(names, scale),
             modules=modules,
-            refused=self._unseen(scale or {})
+            refused=((names or scale) and self.simulator.gains_unknown)
+            or self._unseen(scale or {})
             or (None if known else "; ".join(map(_unknown, unknown)) or None),
         )
         return msgspec.structs.replace(answer, as_recorded=[each.finding.id for each in unknown])
@@ -78,8 +73,6 @@ class WhatIfs(Struct, frozen=True, dict=True):
     def _unseen(self, scale: Mapping[str, float]) -> str | None:
         """Why something cannot be scaled: it may have run without being recorded."""
         analysis = self.selection.analysis
-        if scale and (lost := self.simulator.lost_launches.share) > _MOST_LOST:
-            return _LOST.format(lost)
         in_graphs = unknown_device_times(self.selection).forward & ~analysis.compiled_modules
         unseen = np.flatnonzero(unseen_modules(analysis) | in_graphs)
         paths = [(analysis.modules.path[module], module) for module in unseen.tolist()]

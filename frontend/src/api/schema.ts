@@ -653,7 +653,7 @@ export interface Finding {
   unrecorded_gain_us_per_step: number | null;
   /** Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown. */
   gain_is_estimated: boolean;
-  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, that syncs hold the host back beyond their duration, and launches that go with kernels. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost. Where the trace does not show what the fix gains, and the cost is device work alone: how much shorter a step is in a replay without all of it, of collectives without any communication, recorded or later, whichever is more, and no more than the cost. */
+  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, that syncs hold the host back beyond their duration, and launches that go with kernels. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost; null, too, where most launches have no device events. Where the trace does not show what the fix gains, and the cost is device work alone: how much shorter a step is in a replay without all of it, of collectives without any communication, recorded or later, whichever is more, and no more than the cost. */
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
