@@ -63,8 +63,15 @@ class Selection(Struct, frozen=True, dict=True):
 
     @cached_property
     def syncs(self) -> Bool:
-        """Syncs, by their start."""
-        return self.times(self.analysis.syncs.start)
+        """Syncs, by their start.
+
+        Of a whole trace without marks not those that are left out of its one step, but the
+        profiler's own.
+        """
+        syncs, steps = self.analysis.syncs, self.analysis.steps
+        if self.chosen is not None or steps.marked:
+            return self.times(syncs.start)
+        return np.asarray((steps.at(syncs.start) >= 0) | syncs.by_profiler)
 
     @cached_property
     def unknown_phases(self) -> Bool:

@@ -341,15 +341,16 @@ class OpenTrace(Opened["Analysis"]):
         """
         from tb_hookview.timeline.replayed import replayed_lanes
 
-        what_ifs, timeline = self.what_ifs(names), self.timeline
-        if (refused := what_ifs.simulator.refused) is not None:
-            raise UsageError(f"these steps are not replayed: {refused}")
-        key = (_key("replayed", names), tuple(without), tuple(scale.items()))
-        return self.derived(
-            key,
-            lambda: replayed_lanes(timeline, what_ifs.simulator, what_ifs.change(without, scale)),
-            self.analysis.trace.nbytes,
-        )
+        what_ifs, without = self.what_ifs(names), tuple(without)
+
+        def made() -> ReplayedLanes:
+            if refused := what_ifs.simulator.refused or what_ifs.refusal(without, scale):
+                raise UsageError(f"these steps are not replayed: {refused}")
+            change = what_ifs.change(without, scale)
+            return replayed_lanes(self.timeline, what_ifs.simulator, change)
+
+        key = (_key("replayed", names), without, tuple(scale.items()))
+        return self.derived(key, made, self.analysis.trace.nbytes)
 
 
 def _is_counted(names: Names) -> bool:

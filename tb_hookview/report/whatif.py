@@ -20,12 +20,6 @@ from tb_hookview.simulation.changes import Change, together
 from tb_hookview.simulation.questions import OF_DEVICES, ROOT, scaled
 from tb_hookview.simulation.simulator import Simulator
 
-_MOST_LOST = 0.5
-"""Share of the launches without device events above which nothing is scaled."""
-_LOST = (
-    "{:.0%} of the launches have no device events in the trace: how long most of the work takes is "
-    "not known"
-)
 _NO_EVENTS = "the trace has no device events"
 _DEVICE_UNSEEN = f"{{}}: {_NO_EVENTS}, though a device ran, for which the host may have waited"
 
@@ -55,17 +49,27 @@ class WhatIfs(Struct, frozen=True, dict=True):
             UsageError: there is nothing of that name, or a factor is none.
         """
         names = list(without)
-        named = self._named(names)
-        unknown = [each for each in named if each.finding.gain_unknown is not None]
-        known = scale or len(unknown) < len(named)
         answer = whatif.what_if(
             self.simulator,
             self.change(names, scale),
             modules=modules,
-            refused=self._unseen(scale or {})
-            or (None if known else "; ".join(map(_unknown, unknown)) or None),
+            refused=self.refusal(names, scale),
         )
-        return msgspec.structs.replace(answer, as_recorded=[each.finding.id for each in unknown])
+        unknown = [each.finding.id for each in self._named(names) if _gain_unknown(each)]
+        return msgspec.structs.replace(answer, as_recorded=unknown)
+
+    def refusal(
+        self, without: Sequence[str] = (), scale: Mapping[str, float] | None = None
+    ) -> str | None:
+        """Why a question is not answered, None where it is; arguments are those of `answer`."""
+        named = self._named(without)
+        if (named or scale) and (why := self.simulator.gains_unknown):
+            return why
+        if why := self._unseen(scale or {}):
+            return why
+        unknown = [each for each in named if _gain_unknown(each)]
+        known = scale or len(unknown) < len(named)
+        return None if known else "; ".join(map(_unknown, unknown)) or None
 
     def change(
         self, without: Iterable[str] = (), scale: Mapping[str, float] | None = None
@@ -78,8 +82,6 @@ class WhatIfs(Struct, frozen=True, dict=True):
     def _unseen(self, scale: Mapping[str, float]) -> str | None:
         """Why something cannot be scaled: it may have run without being recorded."""
         analysis = self.selection.analysis
-        if scale and (lost := self.simulator.lost_launches.share) > _MOST_LOST:
-            return _LOST.format(lost)
         in_graphs = unknown_device_times(self.selection).forward & ~analysis.compiled_modules
         unseen = np.flatnonzero(unseen_modules(analysis) | in_graphs)
         paths = [(analysis.modules.path[module], module) for module in unseen.tolist()]
@@ -107,6 +109,10 @@ class WhatIfs(Struct, frozen=True, dict=True):
     @cached_property
     def _found(self) -> list[Found]:
         return find_all(self.selection)
+
+
+def _gain_unknown(found: Found) -> bool:
+    return found.finding.gain_unknown is not None
 
 
 def _unknown(found: Found) -> str:

@@ -94,7 +94,7 @@ def _with_gains(
     """Findings with their gains, and what each is ranked by."""
     failed: str | None = _FAILED
     passing = [each.occurrence.syncs for each in found if each.occurrence.passing]
-    refused = context.failures.attempt("the replay", lambda: alone.simulator.refused, failed)
+    refused = context.failures.attempt("the replay", lambda: alone.simulator.gains_unknown, failed)
     rows = []
     for each in found:
         rule = each.finding.rule
@@ -184,7 +184,9 @@ def _replayed(
 ) -> schema.Finding:
     finding = found.finding
     if finding.gain_unknown is not None or refused:
-        return _not_replayed(finding, refused if refused == _FAILED else f"not replayed: {refused}")
+        why = refused if refused == _FAILED else f"not replayed: {refused}"
+        bound = None if alone.simulator.mostly_lost else finding.gain_bound_us_per_step
+        return msgspec.structs.replace(_not_replayed(finding, why), gain_bound_us_per_step=bound)
     from tb_hookview.rules.engine.removal import removed
 
     change = removed(context.analysis, found)

@@ -100,10 +100,10 @@ class Work(Struct, frozen=True):
     self_host_us: Us | None
     """Forward: time of the module's calls less that of module calls inside them, of nodes evaluated
     meanwhile, in them or on another thread for which they wait (an annotation may be around the
-    backward pass, too), and of torch's profiler where it starts or stops in one. Backward: time of
-    the nodes attributed to the module, each less the evaluations nested in it (a re-entrant
-    backward's) and less the calls of modules inside it (a recomputed forward), which are those
-    modules'."""
+    backward pass, too), of torch's profiler where it starts or stops in one, and, without marks of
+    steps, of syncs left out of the only one (`steps[].left_out_us`). Backward: time of the nodes
+    attributed to the module, each less the evaluations nested in it (a re-entrant backward's) and
+    less the calls of modules inside it (a recomputed forward), which are those modules'."""
     self_device_us: Us | None
     """Forward: device work launched in the module's calls, outside the backward pass, and in no
     inner module's call. Backward: device work launched inside nodes that belong to the module; work

@@ -112,9 +112,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     a step, plus the part of the avoidable work that goes. It overlooks what would limit the step
     then, that syncs hold the host back beyond their duration, and launches that go with kernels.
     Null where what goes is more than what it costs, as a forward that runs again: its device time
-    is the cost. Where the trace does not show what the fix gains, and the cost is device work
-    alone: how much shorter a step is in a replay without all of it, of collectives without any
-    communication, recorded or later, whichever is more, and no more than the cost."""
+    is the cost; null, too, where most launches have no device events. Where the trace does not show
+    what the fix gains, and the cost is device work alone: how much shorter a step is in a replay
+    without all of it, of collectives without any communication, recorded or later, whichever is
+    more, and no more than the cost."""
     gain_unknown: str | None = None
     """Reason for which `gain_us_per_step` is null."""
     saves_after: str | None = None

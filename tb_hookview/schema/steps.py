@@ -191,8 +191,9 @@ class Totals(Struct, frozen=True):
     """Device time of work launched in the optimizer phase, zeroing of gradients included. Null too
     where no optimizer is marked, as `steps[].optimizer_us`."""
     sync_count: Count | None
-    """Syncs, the profiler's own included. Null, as all of syncs, where no call of a device's
-    runtime was recorded, unless the model ran on the CPU."""
+    """Syncs, the profiler's own included; not those left out of the only step of a trace that marks
+    none (`steps[].left_out_us`). Null, as all of syncs, where no call of a device's runtime was
+    recorded, unless the model ran on the CPU."""
     sync_blocked_us: Us | None
     """Sum of their durations. The time that the program was blocked is this less
     `profiler_sync_us`."""

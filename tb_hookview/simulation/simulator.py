@@ -46,6 +46,13 @@ from tb_hookview.simulation.replay import Lengths, Measure, Pace, Replay, Replay
 _LAGS = 0.01
 """Share of a step by which the device has to be behind, per step, for that to matter."""
 
+_MOST_LOST = 0.5
+"""Share of the launches without device events above which no change is known to gain anything."""
+_LOST = (
+    "{:.0%} of the launches have no device events in the trace: how long most of the work takes is "
+    "not known"
+)
+
 _TRIES, _CLOSE = 5, 0.001
 """Replays to find the cost of recording that leads to a step, and how near to it they stop, as a
 share of the recorded step."""
@@ -146,6 +153,18 @@ class Simulator(Struct, frozen=True, dict=True):
     def refused(self) -> str | None:
         """Why nothing is replayed; None where it is."""
         return self.window.refusal()
+
+    @property
+    def gains_unknown(self) -> str | None:
+        """Why no replay says what a change gains; None where it does."""
+        return self.refused or (
+            _LOST.format(self.lost_launches.share) if self.mostly_lost else None
+        )
+
+    @property
+    def mostly_lost(self) -> bool:
+        """Whether most of what is replayed has no device events."""
+        return self.refused is None and self.lost_launches.share > _MOST_LOST
 
     @cached_property
     def lost_launches(self) -> LostLaunches:

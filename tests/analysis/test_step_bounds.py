@@ -20,6 +20,8 @@ NAMES = {
     "s3": "ProfilerStep#3",
     "launch": "cudaLaunchKernel",
     "waitall": "cudaDeviceSynchronize",
+    "event": "cudaEventSynchronize",
+    "fc": "nn.Module: Linear_0",
     "frame": "torch/cuda/__init__.py(1040): synchronize",
 }
 
@@ -52,6 +54,24 @@ def test_a_wait_for_what_was_launched_before_the_recording(tmp_path: Path) -> No
     assert (warning.count, warning.severity) == (1, "low")
     assert "18.0 ms in all" in warning.message
     assert data.per_step.duration_us == 42_000
+
+
+def test_a_wait_left_out_of_a_trace_without_marks_is_in_no_figure(tmp_path: Path) -> None:
+    data = data_of(
+        tmp_path,
+        """
+        main python [fc                                               ]
+        main calls   [event][waitall]        [launch corr=3][waitall ]
+        main ops                      [aten::mm            ]            [aten::add]
+        gpu  kernel [k             ]                 [k corr=3    ]
+        """,
+    )
+    (step,), means, totals = data.steps, data.per_step, data.totals
+    assert (step.sync_blocked_us, means.sync_blocked_us, means.sync_count) == (10_000, 10_000, 1)
+    assert (totals.sync_count, totals.sync_blocked_us, len(data.syncs)) == (1, 10_000, 1)
+    (module,) = (module for module in data.modules if module.path)
+    assert (module.sync.count, module.sync.blocked_us) == (1, 10_000)
+    assert module.forward.host_us == 51_000 - 16_000
 
 
 @pytest.mark.parametrize(("idle", "left_out"), [(0, 54), (60, 0)])

@@ -18,6 +18,11 @@ from tb_hookview.report.build import build_report
 from tb_hookview.report.whatif import WhatIfs
 from tb_hookview.report.whatif_document import what_if_document
 
+LOST = (
+    "60% of the launches have no device events in the trace: how long most of the work takes is "
+    "not known"
+)
+
 
 def test_without_most_launches_nothing_is_known(tmp_path: Path) -> None:
     found = report(tmp_path, DEVICE.replace("k corr=1", "k corr=9")).verdict
@@ -290,6 +295,25 @@ def test_most_launches_without_events_are_no_basis_of_a_what_if(
     analysis = load(grid.write(tmp_path / "t.json", drawn.events(picture)))
     answer = WhatIfs(Selection(analysis, None)).answer(scale={"kernels": 0.5})
     assert ("% of the launches have no device events" in (answer.refused or "")) == refused
+
+
+@pytest.mark.parametrize(("lost", "refused"), [(2, False), (3, True)])
+def test_nor_of_a_gain(lost: int, refused: bool, tmp_path: Path) -> None:
+    later = "".join(f"[launch corr={number}]" for number in range(7, 7 + lost))
+    picture = f"""
+        main notes [ProfilerStep#1{" " * 95}]
+        main ops                  [aten::item           ]
+        main calls [launch corr=1][wait                 ][launch corr=2]{later}
+        gpu kernel [k corr=1                           ]  [k corr=2 ]
+        """
+    analysis = load(grid.write(tmp_path / "t.json", drawn.events(picture)))
+    (found,) = build_report(analysis).data.findings
+    unknown = (found.gain_us_per_step is None, found.gain_bound_us_per_step is None)
+    assert (found.rule, *unknown) == ("sync-scalar-item", refused, refused)
+    assert found.gain_unknown == (f"not replayed: {LOST}" if refused else None)
+    assert WhatIfs(Selection(analysis, None)).answer([found.id]).refused == (
+        LOST if refused else None
+    )
 
 
 STEPS = """

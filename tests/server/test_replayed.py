@@ -203,3 +203,17 @@ def test_timeline_and_replays_share_one_graph(
     assert drawn.get("/api/whatif", query_string=query).status_code == 200
     assert ask(drawn, "lanes", scale="kernels=0.5")["lanes"]
     assert len(built) == 1
+
+
+def test_what_is_no_answer_has_no_lanes(tmp_path: Path) -> None:
+    """Of most launches the device events are missing; the steps as recorded are known."""
+    lost = """
+    main notes   [ProfilerStep#1                                              ]
+    main calls     [launch corr=1] [launch corr=8] [launch corr=9]
+    gpu  kernel            [gemm corr=1                ]
+    """
+    path = grid.write(tmp_path / "t.json", grid.events(lost, NAMES))
+    client = create_app(path).test_client()
+    assert ask(client, "lanes")["lanes"]
+    why = "67% of the launches have no device events in the trace"
+    assert why in ask(client, "lanes", status=400, scale="kernels=0.5")["message"]

@@ -498,7 +498,7 @@ export const Finding = {
   },
   gain_bound_us_per_step: {
     unit: "us",
-    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, that syncs hold the host back beyond their duration, and launches that go with kernels. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost. Where the trace does not show what the fix gains, and the cost is device work alone: how much shorter a step is in a replay without all of it, of collectives without any communication, recorded or later, whichever is more, and no more than the cost.",
+    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, that syncs hold the host back beyond their duration, and launches that go with kernels. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost; null, too, where most launches have no device events. Where the trace does not show what the fix gains, and the cost is device work alone: how much shorter a step is in a replay without all of it, of collectives without any communication, recorded or later, whichever is more, and no more than the cost.",
   },
   gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   saves_after: {
@@ -1782,7 +1782,7 @@ export const Totals = {
   },
   sync_count: {
     unit: "count",
-    text: "Syncs, the profiler's own included. Null, as all of syncs, where no call of a device's runtime was recorded, unless the model ran on the CPU.",
+    text: "Syncs, the profiler's own included; not those left out of the only step of a trace that marks none (`steps[].left_out_us`). Null, as all of syncs, where no call of a device's runtime was recorded, unless the model ran on the CPU.",
   },
   sync_blocked_us: {
     unit: "us",
@@ -2057,7 +2057,7 @@ export const Work = {
   },
   self_host_us: {
     unit: "us",
-    text: "Forward: time of the module's calls less that of module calls inside them, of nodes evaluated meanwhile, in them or on another thread for which they wait (an annotation may be around the backward pass, too), and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's) and less the calls of modules inside it (a recomputed forward), which are those modules'.",
+    text: "Forward: time of the module's calls less that of module calls inside them, of nodes evaluated meanwhile, in them or on another thread for which they wait (an annotation may be around the backward pass, too), of torch's profiler where it starts or stops in one, and, without marks of steps, of syncs left out of the only one (`steps[].left_out_us`). Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's) and less the calls of modules inside it (a recomputed forward), which are those modules'.",
   },
   self_device_us: {
     unit: "us",

@@ -653,7 +653,7 @@ export interface Finding {
   unrecorded_gain_us_per_step: number | null;
   /** Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown. */
   gain_is_estimated: boolean;
-  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, that syncs hold the host back beyond their duration, and launches that go with kernels. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost. Where the trace does not show what the fix gains, and the cost is device work alone: how much shorter a step is in a replay without all of it, of collectives without any communication, recorded or later, whichever is more, and no more than the cost. */
+  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, that syncs hold the host back beyond their duration, and launches that go with kernels. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost; null, too, where most launches have no device events. Where the trace does not show what the fix gains, and the cost is device work alone: how much shorter a step is in a replay without all of it, of collectives without any communication, recorded or later, whichever is more, and no more than the cost. */
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
@@ -2220,7 +2220,7 @@ export interface Totals {
   forward_device_us: number | null;
   /** Device time of work launched in the optimizer phase, zeroing of gradients included. Null too where no optimizer is marked, as `steps[].optimizer_us`. */
   optimizer_device_us: number | null;
-  /** Syncs, the profiler's own included. Null, as all of syncs, where no call of a device's runtime was recorded, unless the model ran on the CPU. */
+  /** Syncs, the profiler's own included; not those left out of the only step of a trace that marks none (`steps[].left_out_us`). Null, as all of syncs, where no call of a device's runtime was recorded, unless the model ran on the CPU. */
   sync_count: number | null;
   /** Sum of their durations. The time that the program was blocked is this less `profiler_sync_us`. */
   sync_blocked_us: number | null;
@@ -2483,7 +2483,7 @@ export interface Work {
   host_us: number | null;
   /** `self_device_us` plus that of all modules below in the tree. Null, as all numbers of devices, without launches, and where a replayed graph may hold work of the module: it was not called in a step that replays a graph in no known phase, or is below the module that replays one. A host time of 0 is null then too. */
   device_us: number | null;
-  /** Forward: time of the module's calls less that of module calls inside them, of nodes evaluated meanwhile, in them or on another thread for which they wait (an annotation may be around the backward pass, too), and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's) and less the calls of modules inside it (a recomputed forward), which are those modules'. */
+  /** Forward: time of the module's calls less that of module calls inside them, of nodes evaluated meanwhile, in them or on another thread for which they wait (an annotation may be around the backward pass, too), of torch's profiler where it starts or stops in one, and, without marks of steps, of syncs left out of the only one (`steps[].left_out_us`). Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's) and less the calls of modules inside it (a recomputed forward), which are those modules'. */
   self_host_us: number | null;
   /** Forward: device work launched in the module's calls, outside the backward pass, and in no inner module's call. Backward: device work launched inside nodes that belong to the module; work launched inside a module's call within a node belongs to the module called. */
   self_device_us: number | null;

@@ -410,6 +410,18 @@ _CAPTURE = re.compile(r"(cuda|hip|cu)Stream(Begin|End)Capture\w*")
 
 
 def in_capture(host: HostRows, rows: TreeRow) -> Bool:
-    """Which rows lie between the calls that begin and end a graph's capture, on any thread."""
-    times = np.sort(host.call_tree.start[host.named(_CAPTURE.fullmatch)])
-    return np.asarray(np.searchsorted(times, host.call_tree.start[rows]) % 2 == 1)
+    """Which rows lie between the calls that begin and end a graph's capture, on any thread.
+
+    A capture may have begun before the recording, and end after it: rows lie in one where the last
+    of a thread's calls before them begins it, or the next one ends it.
+    """
+    tree = host.call_tree
+    calls = host.named(_CAPTURE.fullmatch)
+    begins = host.is_named(lambda name: (call := _CAPTURE.fullmatch(name)) and call[2] == "Begin")
+    captured = np.zeros(len(rows), bool)
+    for thread in unique(tree.thread[calls]):
+        mine = calls[tree.thread[calls] == thread]
+        mine = mine[np.argsort(tree.start[mine], kind="stable")]
+        place = np.searchsorted(tree.start[mine], tree.start[rows])
+        captured |= np.append(False, begins[mine])[place] | np.append(~begins[mine], False)[place]
+    return captured

@@ -233,12 +233,17 @@ def _called_by_program(host: HostRows, row: TreeRow) -> Bool:
     return result
 
 
-def profiler_times(host: HostRows, syncs: Syncs) -> tuple[ThreadIndex, Intervals]:
-    """Thread and span of each time in which torch's profiler started, stopped or synchronized."""
+def recording_times(
+    host: HostRows, syncs: Syncs, left_out: Bool | None
+) -> tuple[ThreadIndex, Intervals]:
+    """Thread and span of each time in which torch's profiler started, stopped or synchronized.
+
+    Also those of some syncs that are left out, shape (s,), as they wait for work from before.
+    """
     events, tree, texts = host.trace.events, host.call_tree, host.trace.strings.texts
     named = np.array([_PROFILER.search(text) is not None for text in texts] or [False])
     frames = np.flatnonzero((events.kind == EventCategory.PYTHON) & named[events.name])
-    own = np.flatnonzero(syncs.by_profiler)
+    own = np.flatnonzero(syncs.by_profiler if left_out is None else syncs.by_profiler | left_out)
     thread = np.concatenate([events.thread[frames], tree.thread[syncs.row[own]]])
     start = np.concatenate([events.start[frames], syncs.start[own]])
     end = np.concatenate([events.end[frames], syncs.end[own]])

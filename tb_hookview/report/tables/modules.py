@@ -18,7 +18,7 @@ from tb_hookview.analysis.host.activity import decoded_list
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.replayed_modules import unknown_device_times
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.analysis.syncs.detection import profiler_times
+from tb_hookview.analysis.syncs.detection import recording_times
 from tb_hookview.analysis.unseen_modules import unseen_modules
 from tb_hookview.arrays.joins import grouped, index_of
 from tb_hookview.arrays.nesting import innermost_at, lookup, self_time
@@ -221,7 +221,8 @@ class Calls:
         within = backward_within(analysis)
         np.subtract.at(own, index[within.call], within.end - within.start)
         own = np.maximum(own, 0)
-        thread, span = profiler_times(analysis.host, analysis.syncs)
+        left_out = ~selection.syncs if selection.chosen is None else None
+        thread, span = recording_times(analysis.host, analysis.syncs, left_out)
         around = lookup(call_tree.nearest(is_call), innermost_at(call_tree, thread, span[:, 0]))
         inside = around >= 0
         np.subtract.at(own, index[around[inside]], (span[:, 1] - span[:, 0])[inside])
@@ -231,7 +232,7 @@ class Calls:
             known = moved.call >= 0
             np.subtract.at(own, index[moved.call[known]], moved.time[known])
         self.self_host: Nanoseconds = own[chosen]
-        """Without what compiled graphs ran for other modules, and torch's profiler itself."""
+        """Without what compiled graphs ran for other modules, and what is the recording's."""
         self._chosen, self._row_again = selection.rows, analysis.attribution.row_recompute
         self._size = len(analysis.modules)
 

@@ -223,7 +223,7 @@ class _Sequences(Struct, frozen=True, dict=True):
         """Nanoseconds per step that fusing each would gain at most; NaN for unknown."""
         gain = np.full(len(self.first), np.nan)
         simulator = self.selection.derived(Simulator)
-        if not len(gain) or simulator.refused:
+        if not len(gain) or simulator.gains_unknown:
             return gain
         kernels = np.bincount(self.sequence[~self.longest], minlength=len(gain))
         most = [np.argsort(-each, kind="stable")[:REPLAYED] for each in (self.removable, kernels)]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import grid
 import numpy as np
 import pytest
 import shared_traces
-from support.faults import faults, on_device
+from support.faults import NAMES, faults, on_device
 
 from tb_hookview.analysis.analysis import analyze_trace
+from tb_hookview.analysis.device.events import in_capture
 from tb_hookview.trace import EventCategory, read_trace
 
 MINUTE = 60_000_000
@@ -138,6 +141,34 @@ def test_launches_into_a_graph_that_is_captured(tmp_path: Path) -> None:
         """
     found = faults(tmp_path, picture)
     assert not {"lost-at-start", "lost-in-between", "no-device-events"} & set(found)
+
+
+@pytest.mark.parametrize(
+    "captures",
+    [
+        """
+        main calls  [launch corr=1][end]                [launch corr=2][begin][launch corr=3][end]
+        """,
+        """
+        main calls  [begin][launch corr=1][end]         [launch corr=2][begin][launch corr=3]
+        """,
+        """
+        main calls  [begin] [begin] [launch corr=1][end][launch corr=2][begin][launch corr=3][end]
+        """,
+        """
+        main calls  [begin][launch corr=1][end]         [launch corr=2][begin][launch corr=3] [end]
+        auto calls        [begin]           [end]                        [begin]           [end]
+        """,
+    ],
+    ids=["no first begin", "no last end", "no first end", "two threads"],
+)
+def test_captures_that_are_not_pair_by_pair(tmp_path: Path, captures: str) -> None:
+    device = "gpu  kernel                                        [k corr=2]\n"
+    trace = grid.write(tmp_path / "t.json", grid.events(captures + device, NAMES))
+    host = analyze_trace(read_trace(trace)).host
+    launches = host.named(re.compile("cudaLaunchKernel").fullmatch)
+    assert in_capture(host, launches).tolist() == [True, False, True]
+    assert faults(tmp_path, captures + device) == {}
 
 
 def test_calls_other_than_launches_have_no_device_event(tmp_path: Path) -> None:

@@ -22,6 +22,19 @@ def test_gradients_freed_after_the_next_forward(tmp_path: Path) -> None:
     assert "right after optimizer.step()" in found.fix
 
 
+@pytest.mark.parametrize(("size", "fires"), [(50, False), (20, True)])
+def test_gradients_freed_before_a_later_peak(tmp_path: Path, size: int, fires: bool) -> None:
+    """40 MB are freed as the forward ends; the backward's peak has 10 MB of new ones."""
+    changes = sorted(
+        [
+            *each_step((4, 40), (25, -40), (16, size), (16.5, -size)),
+            *[(n * STEP + at, mb, mb * MB) for n in range(4) for at, mb in ((15.5, 10), (17, 30))],
+            *[(n * STEP + 14, mb, -mb * MB) for n in range(1, 4) for mb in (10, 30)],
+        ]
+    )
+    assert ("gradients-kept" in findings(tmp_path, changes)) is fires
+
+
 def test_gradients_never_freed(tmp_path: Path) -> None:
     changes = sorted([*each_step((4, 40), (25, -40)), (17, 7, 30 * MB)])
     assert "set_to_none=True" in findings(tmp_path, changes)["gradients-kept"][0].fix
