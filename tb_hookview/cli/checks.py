@@ -310,8 +310,11 @@ def stragglers(run: schema.Run, limit: float) -> Outcome:
             are too few steps to say whether one more rank is a straggler.
     """
     _need_all(run)
-    if run.suspect is not None and len(run.stragglers) <= limit < len(run.stragglers) + 1:
-        suspect = f"rank {run.suspect} may be a straggler, in too few steps to rule out chance"
+    sure = sum(row.sure for row in run.stragglers)
+    doubted = [row.rank for row in run.stragglers if not row.sure]
+    doubted += [] if run.suspect is None or run.suspect in doubted else [run.suspect]
+    if sure <= limit < sure + len(doubted):
+        suspect = f"rank {doubted[0]} may be a straggler, in too few steps to rule out chance"
         raise UsageError(f"{run.path}: {suspect}")
     return _outcome_of_run(run, "stragglers", len(run.stragglers), limit, "")
 

@@ -27,7 +27,7 @@ def compare_runs(base: Run, other: Run) -> RunComparison:
     """Join two runs rank by rank, and their collectives by kind."""
     mean = _times(base.ranks, other.ranks)
     step = mean.step_us
-    before, after = ({row.rank for row in run.stragglers} for run in (base, other))
+    before, after = ({row.rank: row.sure for row in run.stragglers} for run in (base, other))
     return RunComparison(
         base=_side(base),
         other=_side(other),
@@ -35,8 +35,8 @@ def compare_runs(base: Run, other: Run) -> RunComparison:
         mean=mean,
         ranks=sorted(_ranks(base, other), key=_own_change, reverse=True),
         collectives=sorted(_collectives(base, other), key=_effect, reverse=True),
-        late=sorted(after - before),
-        no_longer_late=sorted(before - after),
+        late=sorted(rank for rank, sure in after.items() if sure and rank not in before),
+        no_longer_late=sorted(rank for rank, sure in before.items() if sure and rank not in after),
     )
 
 

@@ -55,15 +55,15 @@ def answer(
         findings_of: asks for a rank's.
     """
     members, spread = matched.members, _spread(matched.clocks.spread)
-    waits = find_waits(members)
+    waits, numbers = find_waits(members), _numbers(ranks)
     episodes = find_episodes(ranks, times, members, waits.last)
-    numbers = _numbers(ranks)
     fixes, compared = Fixes(ranks, times, matched, waits), compare_ranks(ranks, members)
     step_rows = _step_rows(ranks, members, waits, _unknown(ranks, members, times))
     pipelines = find_pipelines(ranks, numbers)
     slow_of = _slow_of(ranks, pipelines)
     stragglers = find_stragglers(compared, fixes, slow_of)
-    suspect = find_suspect(compared, fixes, numbers, stragglers)
+    suspect = find_suspect(compared, fixes, stragglers)
+    named = stragglers or ([] if suspect is None else [suspect.straggling])
     left_out = [schema.UnreadableRank(path=at, reason=why) for at, why in unreadable.items()]
     rank_rows = [
         _rank_row(place, number, rank, rows, matched.clocks)
@@ -77,7 +77,7 @@ def answer(
         collectives=_collective_rows(ranks, matched, waits, fixes.new_waits, episodes),
         stragglers=[
             _straggler_row(place, found, numbers, findings_of, slow_of(found.rank))
-            for place, found in enumerate(stragglers)
+            for place, found in enumerate(named)
         ],
         groups=find_groups(ranks, numbers),
         pipelines=[
@@ -90,8 +90,8 @@ def answer(
         clock_spread_us=spread,
         warnings=[*matched.refused, *remarks(ranks, numbers, compared, spread, suspect)],
         replay_error=fixes.error,
-        suspect=None if suspect is None else suspect.rank,
-        suspect_wait_us=None if suspect is None else suspect.late / _US,
+        suspect=None if suspect is None else numbers[suspect.straggling.rank],
+        suspect_wait_us=None if suspect is None else suspect.straggling.late / _US,
         marked=any(rank.steps.marked for rank in ranks),
     )
 
@@ -322,6 +322,7 @@ def _straggler_row(
         gain_us_per_step=found.gain / _US,
         left_step_us=found.left / _US,
         finding=finding,
+        sure=found.is_sure,
     )
 
 

@@ -112,14 +112,9 @@ def summary_lines(run: Run) -> list[str]:
 
 
 def verdict_sentence(run: Run) -> str:
-    """What holds up the run, in one sentence: its first straggler or suspect, else how a step is
-    spent."""
+    """What holds up the run, in one sentence: its first straggler, else how a step is spent."""
     if run.stragglers:
         return f"R{_cost(run.stragglers[0], [], run.marked)[1:]}."
-    if run.suspect is not None:
-        waited = f"{format_us(run.suspect_wait_us)} {_per(run.marked)}"
-        too_few = "in too few steps to rule out chance"
-        return f"Rank {run.suspect} may be a straggler: the others wait {waited} for it, {too_few}."
     shown = [rank for rank in run.ranks if rank.exposed_communication_us is not None] or run.ranks
     step, computing, exposed = (
         _mean_of(shown, column) for column in ("step_us", "compute_us", "exposed_communication_us")
@@ -210,15 +205,17 @@ def _cost(row: Straggler, before: Sequence[Straggler], marked: bool) -> str:
         ranks = "rank" if len(before) == 1 else "ranks"
         start = f"rank {row.rank} is next: with {ranks} {fixed} fixed the others still wait "
     else:
-        start = f"rank {row.rank} {_is_one(row, marked)}: the others wait "
+        start = f"rank {row.rank} {'is' if row.sure else 'may be'} a straggler: the others wait "
     waited = f"{format_us(row.wait_caused_us)} {_per(marked)}"
-    often = f", in {row.steps} of {row.of_steps} steps" if marked and row.of_steps > 1 else ""
+    often = f", {_often(row)}" if marked else ""
     return f"{start}{waited} for it ({format_share(row.share, 1)}){often}"
 
 
-def _is_one(row: Straggler, marked: bool) -> str:
-    once = marked and row.of_steps == 1
-    return "is the straggler in the only step that is compared" if once else "is a straggler"
+def _often(row: Straggler) -> str:
+    if row.of_steps == 1:
+        return "in the only step that is compared"
+    often = f"in {row.steps} of {row.of_steps} steps"
+    return often if row.sure else f"{often}, too few to rule out chance"
 
 
 def _why(row: Straggler, marked: bool) -> Iterator[str]:

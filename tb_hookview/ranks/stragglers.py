@@ -62,15 +62,14 @@ class Straggling(NamedTuple):
     gain: float
     left: float
     """Mean step with this one fixed too."""
+    is_sure: bool
+    """Whether that is more than chance: in a single step it never is."""
 
 
 class Suspect(NamedTuple):
     """A rank that is late in all steps, which are too few to rule out chance."""
 
-    rank: int
-    late: float
-    """What the others wait longer than it does, nanoseconds per step."""
-    steps: int
+    straggling: Straggling
     needed: int
     """Steps that would be enough."""
 
@@ -165,7 +164,7 @@ def _surely(slow: Sequence[SlowPass]) -> float:
 
 
 def find_suspect(
-    compared: Compared, fixes: Fixes, numbers: Sequence[int], stragglers: Sequence[Straggling]
+    compared: Compared, fixes: Fixes, stragglers: Sequence[Straggling]
 ) -> Suspect | None:
     """Find the rank that was late in all of the steps, where they are too few to be sure.
 
@@ -175,16 +174,17 @@ def find_suspect(
     if not names or (stragglers and len(names) > 1):
         return None
     late = lateness(fixes.recorded)
-    found = suspected(late, step, [each.rank for each in stragglers])
-    if found is None:
+    late_in_all = suspected(late, step, [each.rank for each in stragglers])
+    if late_in_all is None:
         return None
-    rank, needed = found
+    rank, needed = late_in_all
     known = _known(names, late[rank])
-    if fixes.is_staged[rank]:
-        fix = fixes.fix(fixes.recorded, rank, known)
-        if not _explains(fix, step, known.values()):
-            return None
-    return Suspect(numbers[rank], fmean(known.values()), len(names), needed)
+    fix = fixes.fix(fixes.recorded, rank, known)
+    if fixes.is_staged[rank] and not _explains(fix, step, known.values()):
+        return None
+    late_by = list(known.values())
+    found = _straggling(rank, late_by, step, fixes.recorded, fix)
+    return Suspect(found._replace(is_sure=False), needed)
 
 
 def _explains(fix: Fix, step: float, late: Collection[float]) -> bool:
@@ -208,6 +208,7 @@ def _straggling(
         on_device=fix.on_device,
         gain=(fix.world.gained - world.gained) / count,
         left=step - fix.world.gained / count,
+        is_sure=count > 1,
     )
 
 
@@ -248,7 +249,7 @@ def remarks(
         numbers: of the ranks.
         compared: what they are compared by.
         clock_spread_us: by how much the clocks differ.
-        suspect: late in all of too few steps; by its number.
+        suspect: late in all of too few steps.
     """
     return [
         *_of_traces(ranks),
@@ -257,7 +258,7 @@ def remarks(
         *_losses(ranks),
         *_cut_off(compared.cut, numbers),
         *_doubts(clock_spread_us),
-        *_of_steps(suspect),
+        *_of_steps(suspect, numbers),
     ]
 
 
@@ -270,11 +271,13 @@ def _begins(compared: Compared) -> Iterator[str]:
         )
 
 
-def _of_steps(suspect: Suspect | None) -> Iterator[str]:
+def _of_steps(suspect: Suspect | None, numbers: Sequence[int]) -> Iterator[str]:
     if suspect is not None:
-        steps = f"in all of {suspect.steps} steps" if suspect.steps > 1 else "in the only step"
+        found = suspect.straggling
+        steps = f"in all of {found.of_steps} steps" if found.of_steps > 1 else "in the only step"
         yield (
-            f"the others waited {format_us(suspect.late / 1000)} per step for rank {suspect.rank} "
+            f"the others waited {format_us(found.late / 1000)} per step for rank "
+            f"{numbers[found.rank]} "
             f"{steps}, too few to rule out chance; record {suspect.needed + 1} or more, as the "
             "first warms up"
         )

@@ -159,7 +159,8 @@ class StageWork(Struct, frozen=True, kw_only=True):
 
 
 class Straggler(Struct, frozen=True, kw_only=True):
-    """A rank for which the others wait in most steps; the rows before it are taken to be fixed."""
+    """A rank for which the others wait in most steps; the rows before it are taken to be fixed. In
+    few steps that may be chance (`sure`)."""
 
     id: int
     rank: int
@@ -198,6 +199,9 @@ class Straggler(Struct, frozen=True, kw_only=True):
     where that is no module, cost this rank more than the lower median of other ranks, three at
     most. Of a straggler by its host that is the devices' idle time, of one by its device the work
     that could be avoided. Null where that is less than a quarter of `wait_caused_us`."""
+    sure: bool = True
+    """Whether that is more than chance; else it is late in all of `of_steps`, which are too few to
+    rule chance out. A single step never is enough."""
 
 
 class RankGroup(Struct, frozen=True, kw_only=True):
@@ -252,8 +256,8 @@ class Run(Struct, frozen=True, kw_only=True):
     steps: list[RankStep]
     collectives: list[Collective]
     stragglers: list[Straggler]
-    """Every one in order, each found with those before it fixed; empty where no rank is late in
-    most steps."""
+    """Every one in order, each found with those before it fixed; of too few steps to rule out
+    chance the latest alone. Empty where no rank is late in most steps."""
     groups: list[RankGroup]
     """Those with collectives in the traces; empty where no description names a dimension."""
     pipelines: list[Pipeline]
@@ -272,7 +276,8 @@ class Run(Struct, frozen=True, kw_only=True):
     straggler's gain was replayed."""
     suspect: int | None = None
     """A rank that is late in all measured steps, by 3% of a step or more on average, in too few
-    steps to rule out chance; null where there is none, or a straggler in more than one step."""
+    steps to rule out chance: the first of `stragglers`, or where that is late in the only step, as
+    late there as another. Null where there is none, or a straggler beyond chance."""
     suspect_wait_us: Us | None = None
     """Time per step by which the others wait longer than `suspect`; null without one."""
     marked: bool = True

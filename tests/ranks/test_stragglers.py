@@ -14,9 +14,10 @@ from ranks.programs import Program, Step, played, write
 from ranks.test_run import analyzed
 
 from tb_hookview.cli.checks import stragglers
+from tb_hookview.comparison.runs import compare_runs
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_us
-from tb_hookview.ranks.document import verdict_sentence
+from tb_hookview.ranks.document import straggler_lines, verdict_sentence
 from tb_hookview.ranks.lateness import is_consistent, latest
 
 STEPS = 6
@@ -161,7 +162,8 @@ def test_a_rank_whose_own_work_is_longer_is_named_however_the_others_waits_vary(
         ]
         for rank in range(ranks)
     ]
-    named = [(row.rank, row.module) for row in analyzed(write(tmp_path / "run", run)).stragglers]
+    found = analyzed(write(tmp_path / "run", run)).stragglers
+    named = [(row.rank, row.module) for row in found if row.sure]
     assert named == ([(1, "b")] if longer else [])
 
 
@@ -170,7 +172,9 @@ def test_steps_that_are_too_few_are_said_to_be_with_the_rank_they_suspect(
     tmp_path: Path, longest: float
 ) -> None:
     two, many = (analyzed(write(tmp_path / str(n), varied(n, longest))) for n in (3, 12))
-    assert not two.stragglers
+    (row,) = two.stragglers
+    assert (row.rank, row.module, row.sure, row.steps, row.of_steps) == (1, "b", False, 2, 2)
+    assert row.gain_us_per_step == pytest.approx(row.excess_us, abs=10)
     (note,) = (text for text in two.warnings if text.startswith("the others waited"))
     assert note.endswith(
         " per step for rank 1 in all of 2 steps, too few to rule out chance; record 8 or more, "
@@ -179,10 +183,11 @@ def test_steps_that_are_too_few_are_said_to_be_with_the_rank_they_suspect(
     waited = format_us(two.suspect_wait_us)
     assert f"the others waited {waited} per step" in note
     assert verdict_sentence(two) == (
-        f"Rank 1 may be a straggler: the others wait {waited} per step for it, in too few steps "
-        "to rule out chance."
+        f"Rank 1 may be a straggler: the others wait {waited} per step for it "
+        f"({100 * row.share:.1f}%), in 2 of 2 steps, too few to rule out chance."
     )
-    assert [row.rank for row in many.stragglers] == [1]
+    assert "more in module b (forward) than the others" in straggler_lines(two.stragglers)[1]
+    assert [(row.rank, row.sure) for row in many.stragglers] == [(1, True)]
     assert (two.suspect, many.suspect) == (1, None)
     with pytest.raises(UsageError, match="rank 1 may be a straggler"):
         stragglers(two, 0)
@@ -199,6 +204,18 @@ def test_in_a_single_step_another_rank_may_be_as_late(tmp_path: Path) -> None:
     assert [text for text in run.warnings if " for rank 2 in the only step, too few to " in text]
     alone = analyzed(write(tmp_path / "alone", program(6, {1: (0.0, 12.0)}, steps=2)))
     assert ([row.rank for row in alone.stragglers], alone.suspect) == ([1], None)
+    assert verdict_sentence(alone).startswith("Rank 1 may be a straggler: ")
+    with pytest.raises(UsageError, match="rank 1 may be a straggler"):
+        stragglers(alone, 0)
+
+
+def test_a_rank_that_may_be_late_by_chance_is_no_change_between_runs(tmp_path: Path) -> None:
+    even, few, many = (
+        analyzed(write(tmp_path / name, program(3, {1: (0.0, late)}, steps)))
+        for name, late, steps in (("even", 0.0, 6), ("few", 12.0, 2), ("many", 12.0, 6))
+    )
+    assert [compare_runs(even, run).late for run in (few, many)] == [[], [1]]
+    assert [compare_runs(run, even).no_longer_late for run in (few, many)] == [[], [1]]
 
 
 def varied(steps: int, longest: float) -> Program:

@@ -1338,7 +1338,7 @@ export const RuleInfo = {
 export const Run = {
   world_size: { text: "As the traces say; null where none does, or they differ." },
   stragglers: {
-    text: "Every one in order, each found with those before it fixed; empty where no rank is late in most steps.",
+    text: "Every one in order, each found with those before it fixed; of too few steps to rule out chance the latest alone. Empty where no rank is late in most steps.",
   },
   groups: {
     text: "Those with collectives in the traces; empty where no description names a dimension.",
@@ -1355,7 +1355,7 @@ export const Run = {
     text: "By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed.",
   },
   suspect: {
-    text: "A rank that is late in all measured steps, by 3% of a step or more on average, in too few steps to rule out chance; null where there is none, or a straggler in more than one step.",
+    text: "A rank that is late in all measured steps, by 3% of a step or more on average, in too few steps to rule out chance: the first of `stragglers`, or where that is late in the only step, as late there as another. Null where there is none, or a straggler beyond chance.",
   },
   suspect_wait_us: {
     unit: "us",
@@ -1601,6 +1601,9 @@ export const Straggler = {
   left_step_us: { unit: "us", text: "Mean step that is left with it and those before it fixed." },
   finding: {
     text: "The rule that explains most of that: by which findings about that module, or about the reason where that is no module, cost this rank more than the lower median of other ranks, three at most. Of a straggler by its host that is the devices' idle time, of one by its device the work that could be avoided. Null where that is less than a quarter of `wait_caused_us`.",
+  },
+  sure: {
+    text: "Whether that is more than chance; else it is late in all of `of_steps`, which are too few to rule chance out. A single step never is enough.",
   },
 } as const;
 

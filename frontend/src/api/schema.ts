@@ -1674,7 +1674,7 @@ export interface Run {
   ranks: Rank[];
   steps: RankStep[];
   collectives: Collective[];
-  /** Every one in order, each found with those before it fixed; empty where no rank is late in most steps. */
+  /** Every one in order, each found with those before it fixed; of too few steps to rule out chance the latest alone. Empty where no rank is late in most steps. */
   stragglers: Straggler[];
   /** Those with collectives in the traces; empty where no description names a dimension. */
   groups: RankGroup[];
@@ -1690,7 +1690,7 @@ export interface Run {
   warnings: string[];
   /** By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed. */
   replay_error: number | null;
-  /** A rank that is late in all measured steps, by 3% of a step or more on average, in too few steps to rule out chance; null where there is none, or a straggler in more than one step. */
+  /** A rank that is late in all measured steps, by 3% of a step or more on average, in too few steps to rule out chance: the first of `stragglers`, or where that is late in the only step, as late there as another. Null where there is none, or a straggler beyond chance. */
   suspect: number | null;
   /** Time per step by which the others wait longer than `suspect`; null without one. */
   suspect_wait_us: number | null;
@@ -1968,7 +1968,7 @@ export interface StepMatrix {
   values: Record<string, (number | null)[][]>;
 }
 
-/** A rank for which the others wait in most steps; the rows before it are taken to be fixed. */
+/** A rank for which the others wait in most steps; the rows before it are taken to be fixed. In few steps that may be chance (`sure`). */
 export interface Straggler {
   id: number;
   rank: number;
@@ -1996,6 +1996,8 @@ export interface Straggler {
   left_step_us: number;
   /** The rule that explains most of that: by which findings about that module, or about the reason where that is no module, cost this rank more than the lower median of other ranks, three at most. Of a straggler by its host that is the devices' idle time, of one by its device the work that could be avoided. Null where that is less than a quarter of `wait_caused_us`. */
   finding: string | null;
+  /** Whether that is more than chance; else it is late in all of `of_steps`, which are too few to rule chance out. A single step never is enough. */
+  sure: boolean;
 }
 
 /** What a straggler spends more time on than the others. */

@@ -10,6 +10,7 @@ const FIRST = {
   reason: "module",
   wait_caused_us: 10_000,
   left_step_us: 14_000,
+  sure: true,
 } as Straggler;
 const NEXT = { ...FIRST, id: 1, rank: 2, left_step_us: 6000 };
 
@@ -31,9 +32,14 @@ test("the sentence names the first straggler, those that are next, and the step 
   );
 });
 
-test("a single step is said to be one", () => {
-  expect(text([{ ...FIRST, of_steps: 1 }])).toContain(
-    "Rank 1 is the straggler in the only step that is compared (in module blocks.1): the others",
+test("steps that are too few to rule out chance are said to be, a single one too", () => {
+  const few = { ...FIRST, sure: false, steps: 2, of_steps: 2 };
+  expect(text([{ ...few, of_steps: 1 }])).toContain(
+    "Rank 1 may be a straggler (in module blocks.1): the others wait 10.00 ms per step for it, " +
+      "in the only step that is compared. Without that",
+  );
+  expect(text([few])).toContain(
+    "for it, in 2 of 2 steps, too few to rule out chance. Without that",
   );
 });
 

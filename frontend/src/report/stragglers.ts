@@ -47,10 +47,17 @@ export function stageText(work: StageWork): string {
 /** Reasons whose end saves less than this share of the step explain nothing. */
 const EXPLAINS = 0.01;
 
-/** That a rank is a straggler; in a single step others may be as late. */
-export function isOne(run: RunOverview, first: Straggler): string {
-  const once = run.marked && first.of_steps === 1;
-  return once ? "is the straggler in the only step that is compared" : "is a straggler";
+/** That a rank is a straggler; in few steps it may be chance. */
+export function isOne({ sure }: Straggler): string {
+  return sure ? "is a straggler" : "may be a straggler";
+}
+
+/** In how many of the steps it is late, after a comma. */
+export function oftenText({ marked }: RunOverview, late: Straggler): string {
+  if (!marked) return "";
+  if (late.of_steps === 1) return ", in the only step that is compared";
+  const few = late.sure ? "" : ", too few to rule out chance";
+  return `, in ${late.steps} of ${late.of_steps} steps${few}`;
 }
 
 /** All stragglers in a sentence; without any what the run's own sentence says. */
@@ -59,18 +66,19 @@ export function stragglersText(run: RunOverview): string {
   const { whole, per } = stepWords(run);
   const [first, ...rest] = stragglers;
   if (first === undefined) return run.sentence;
-  const waits = `the others wait ${duration(first.wait_caused_us)} ${per} for it`;
+  const often = first.sure ? "" : oftenText(run, first);
+  const waits = `the others wait ${duration(first.wait_caused_us)} ${per} for it${often}`;
   const next = rest.length === 0 ? "" : ` Next: rank ${rest.map(({ rank }) => rank).join(", ")}.`;
   const left = stragglers[stragglers.length - 1]?.left_step_us ?? null;
   if (left === null || step_us === null || left > (1 - EXPLAINS) * step_us) {
-    return `Rank ${first.rank} ${isOne(run, first)}: ${waits}. Its trace does not show why.${next}`;
+    return `Rank ${first.rank} ${isOne(first)}: ${waits}. Its trace does not show why.${next}`;
   }
   const where =
     first.module !== null
       ? `in module ${pathText(first.module)}`
       : (REASONS[first.reason ?? ""] ?? "for unknown reasons");
   return (
-    `Rank ${first.rank} ${isOne(run, first)} (${where}): ${waits}.${next} Without ` +
+    `Rank ${first.rank} ${isOne(first)} (${where}): ${waits}.${next} Without ` +
     `${rest.length === 0 ? "that" : "these"} a ${whole} takes ${duration(left)}, not ${duration(step_us)} ` +
     "(mean of all ranks)."
   );

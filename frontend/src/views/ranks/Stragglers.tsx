@@ -7,7 +7,14 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { duration, percent } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { findingsOf, moduleOf } from "./links";
-import { isOne, pipelineText, REASONS, stageText, stepWords } from "../../report/stragglers";
+import {
+  isOne,
+  oftenText,
+  pipelineText,
+  REASONS,
+  stageText,
+  stepWords,
+} from "../../report/stragglers";
 import { useChangeRanks } from "./useRun";
 
 /** Reasons that are named. */
@@ -44,8 +51,7 @@ export function Stragglers({ run }: { run: RunOverview }): ReactElement | null {
 function Late({ run, late }: { run: RunOverview; late: Straggler }): ReactElement {
   const change = useChangeRanks();
   const place = run.ranks.indexOf(late.rank);
-  const often =
-    run.marked && late.of_steps > 1 ? `, in ${late.steps} of ${late.of_steps} steps` : "";
+  const often = oftenText(run, late);
   return (
     <>
       <p>
@@ -57,7 +63,7 @@ function Late({ run, late }: { run: RunOverview; late: Straggler }): ReactElemen
           Rank {late.rank}
         </button>{" "}
         {late.id === 0
-          ? `${isOne(run, late)}: the others wait `
+          ? `${isOne(late)}: the others wait `
           : "is next: with those above fixed the others still wait "}
         <strong>{duration(late.wait_caused_us)}</strong> {stepWords(run).per} for it (
         {percent(late.share)}){often}.
