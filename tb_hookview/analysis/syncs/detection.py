@@ -39,7 +39,8 @@ _PROFILER = re.compile(r"torch[/\\]profiler[/\\]profiler\.py\(")
 _AT_ONCE_NS = 5000
 """Longest time from the copy to its synchronize, which no other call is between."""
 _OUTLASTING_NS = 10_000
-"""The same where the copy outlasts its operator, so that the clock of calls is ahead."""
+"""The same where the copy outlasts the operator in which it begins, or that of its synchronize
+begins before the copy ends: the clocks differ."""
 _ENDS_WITH_NS = 2000
 """Longest time from the end of a copy to that of its operator in which no synchronize fits."""
 
@@ -58,7 +59,8 @@ class Syncs(Struct, frozen=True, dict=True):
     transfer: Nanoseconds
     """The part of it in which its own copy ran, in the copy's call or in the synchronize after."""
     operator: TreeRow
-    """Innermost operator around it, -1 for none."""
+    """Innermost operator around it, or around its synchronize if it begins before the operator by
+    its clock; -1 for none."""
     by_profiler: Bool
     """The profiler's own call as it starts or stops."""
     at_start: Bool
@@ -106,8 +108,11 @@ def find_syncs(host: HostRows, call: Int, calls: CallTimes, lasted: Nanoseconds)
         np.add.reduceat(column, first) if len(first) else column[:0]
         for column in (calls.waited[chosen] - rest, calls.transfer[chosen] + rest)
     )
-    holder, operator = np.where(longer, row[last], row[first])[order], host.operator_around[row]
-    operator = operator[first][order]
+    early = _begins_before_operator(host, row[first], row[last])
+    holder, operator = (
+        np.where(choice, row[last], row[first])[order] for choice in (longer, early)
+    )
+    operator = host.operator_around[operator]
     at_start, at_stop = _at_ends(host, holder, operator)
     by_profiler = (at_start & ~_has_call_before(host, holder)) | at_stop
     by_profiler[by_profiler] = ~_called_by_program(host, holder[by_profiler])
@@ -160,14 +165,26 @@ def _rest_of_copies(calls: CallTimes, chosen: Int, first: Int, lasted: Nanosecon
 
 def follow_at_once(host: HostRows, first: TreeRow, then: TreeRow) -> Bool:
     """Whether, of each pair of calls in operators, one is the next of its process after the other,
-    and at once. The second may be after the operator that the first ends with, or outlasts."""
+    and at once. The second may be after the operator that the first ends with, or outlasts, and
+    the first may begin before that of the second does."""
     tree, correlation, around = host.call_tree, host.trace.events.correlation, host.operator_around
     before, after = correlation[tree.event[first]], correlation[tree.event[then]]
     beyond = tree.end[first] - lookup(tree.end, around[first])
     inside = (around[first] >= 0) & ((around[then] >= 0) | (beyond >= -_ENDS_WITH_NS))
-    most = np.where(beyond > 0, _OUTLASTING_NS, _AT_ONCE_NS)
+    early = _begins_before_operator(host, first, then)
+    inside |= early
+    most = np.where((beyond > 0) | early, _OUTLASTING_NS, _AT_ONCE_NS)
     at_once = tree.start[then] - tree.end[first] <= most
     return np.asarray(inside & (before >= 0) & (after == before + 1) & at_once)
+
+
+def _begins_before_operator(host: HostRows, first: TreeRow, then: TreeRow) -> Bool:
+    """Whether the operator around the second call of each pair begins while the first runs.
+
+    A call returns before its thread goes on: by the clock of operators it begins in that one.
+    """
+    tree, begun = host.call_tree, lookup(host.call_tree.start, host.operator_around[then])
+    return np.asarray((tree.start[first] < begun) & (begun < tree.end[first]))
 
 
 def _blocking_events(calls: CallTimes, chosen: Int, first: Int) -> DeviceEventIndex:

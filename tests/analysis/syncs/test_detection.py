@@ -163,6 +163,30 @@ def test_a_wait_that_begins_after_the_operator_of_its_copy_by_another_clock(
     assert len(report_of(tmp_path, picture).syncs) == syncs
 
 
+@pytest.mark.parametrize(
+    ("around", "early", "gap", "syncs"),
+    [
+        ("aten::to", 8, 8, ["aten::copy_"]),
+        ("aten::to", 8, 12, ["aten::to", "aten::copy_"]),
+        ("", 8, 8, ["aten::copy_"]),
+        ("", 25, 8, [None, "aten::copy_"]),
+    ],
+)
+def test_a_copy_that_begins_before_its_operator_by_another_clock(
+    tmp_path: Path, around: str, early: int, gap: int, syncs: list[str | None]
+) -> None:
+    """The copy's call takes 23 us; an operator that begins while it runs is that which copies."""
+    outer = f"main ops   [{around:40}" + " " * 40 + "]" if around else ""
+    inner = f"main ops     {' ' * early}[aten::copy_{' ' * 40}]"
+    picture = f"""
+        {outer}
+        {inner}
+        main calls   [copy corr=5          ]{" " * gap}[wait corr=6]
+        gpu  copy     [D2P corr=5]
+        """
+    assert [sync.operator for sync in report_of(tmp_path, picture).syncs] == syncs
+
+
 def test_device_side_waits_and_polls_are_no_syncs(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
