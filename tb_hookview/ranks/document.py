@@ -59,7 +59,8 @@ def _ranks_table(run: Run, rows: int | None) -> Table:
     columns = (whole, "compute", "communication", "exposed", "idle", "straggler wait")
     made = [_rank(row) for row in sorted(shown, key=lambda row: row.rank)]
     of = "mean per step" if run.marked else "whole traces"
-    return Table(f"Ranks, {of}{least}", ("rank", "trace", *columns), made, names=2, wrapped=1)
+    title = f"Ranks, {of}{least}; a delay counts in each collective that waits for it"
+    return Table(title, ("rank", "trace", *columns), made, names=2, wrapped=1)
 
 
 def _rank(row: Rank) -> Row:

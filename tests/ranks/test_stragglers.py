@@ -17,7 +17,7 @@ from tb_hookview.cli.checks import stragglers
 from tb_hookview.comparison.runs import compare_runs
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_us
-from tb_hookview.ranks.document import straggler_lines, verdict_sentence
+from tb_hookview.ranks.document import run_document, straggler_lines, verdict_sentence
 from tb_hookview.ranks.lateness import is_consistent, latest
 
 STEPS = 6
@@ -187,6 +187,9 @@ def test_steps_that_are_too_few_are_said_to_be_with_the_rank_they_suspect(
         f"({100 * row.share:.1f}%), in 2 of 2 steps, too few to rule out chance."
     )
     assert "more in module b (forward) than the others" in straggler_lines(two.stragglers)[1]
+    assert two.suspect_wait_us == row.wait_caused_us
+    (ranks,) = (part for part in run_document(two).parts if part.title.startswith("Ranks,"))
+    assert ranks.title.endswith("; a delay counts in each collective that waits for it")
     assert [(row.rank, row.sure) for row in many.stragglers] == [(1, True)]
     assert (two.suspect, many.suspect) == (1, None)
     with pytest.raises(UsageError, match="rank 1 may be a straggler"):

@@ -1185,7 +1185,7 @@ export const Rank = {
   },
   wait_us: {
     unit: "us",
-    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which its kernel ran on after the last rank had come and the others had left is no wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched; a step none of whose collectives is matched is not in the mean.",
+    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which its kernel ran on after the last rank had come and the others had left is no wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread. Time in which it waited in several at once counts once; a delay for which it waits in one after the other counts in each, unlike in `wait_caused_us` of a straggler. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched; a step none of whose collectives is matched is not in the mean.",
   },
   clock_offset_us: {
     unit: "us",
@@ -1359,7 +1359,7 @@ export const Run = {
   },
   suspect_wait_us: {
     unit: "us",
-    text: "Time per step by which the others wait longer than `suspect`; null without one.",
+    text: "How much longer the ranks that share collectives with `suspect` wait than it does, mean per step; one delay counts once, as in its `wait_caused_us`. Null without one.",
   },
   marked: {
     text: "Whether a trace marks steps; else each trace is one step, and times per step are of it.",

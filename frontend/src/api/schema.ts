@@ -1475,7 +1475,7 @@ export interface Rank {
   exposed_communication_us: number | null;
   /** Nothing computed and no collective ran. Null where only other ranks' traces show any collective. */
   idle_us: number | null;
-  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which its kernel ran on after the last rank had come and the others had left is no wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched; a step none of whose collectives is matched is not in the mean. */
+  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which its kernel ran on after the last rank had come and the others had left is no wait, if the clocks agree within 1 ms and it is over 0.1 ms and over ten times their spread. Time in which it waited in several at once counts once; a delay for which it waits in one after the other counts in each, unlike in `wait_caused_us` of a straggler. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched; a step none of whose collectives is matched is not in the mean. */
   wait_us: number | null;
   /** By how much its clock is ahead of the first rank's: median difference of the ends of the collectives that both took part in. Null where no chain of collectives leads from one to the other. */
   clock_offset_us: number | null;
@@ -1692,7 +1692,7 @@ export interface Run {
   replay_error: number | null;
   /** A rank that is late in all measured steps, by 3% of a step or more on average, in too few steps to rule out chance: the first of `stragglers`, or where that is late in the only step, as late there as another. Null where there is none, or a straggler beyond chance. */
   suspect: number | null;
-  /** Time per step by which the others wait longer than `suspect`; null without one. */
+  /** How much longer the ranks that share collectives with `suspect` wait than it does, mean per step; one delay counts once, as in its `wait_caused_us`. Null without one. */
   suspect_wait_us: number | null;
   /** Whether a trace marks steps; else each trace is one step, and times per step are of it. */
   marked: boolean;
