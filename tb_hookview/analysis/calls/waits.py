@@ -432,6 +432,12 @@ _STEPS = 3
 """Fewest measured steps among which what one of them has happens once."""
 
 
+def frees_memory(host: HostRows, row: TreeRow) -> Bool:
+    """Whether each call frees memory, and not nothing."""
+    short = host.call_tree.duration[row] < _OF_NOTHING_NS
+    return is_free(host, row) & ~(short & _named(host, row, _WAITING_FREE))
+
+
 def find_growth(timing: LaunchTiming, step: StepIndex, steps: int) -> Bool:
     """Find calls that allocate and that no later step repeats, shape (n,).
 
@@ -444,9 +450,7 @@ def find_growth(timing: LaunchTiming, step: StepIndex, steps: int) -> Bool:
         steps: how many measured steps are marked; 0 where none is, and all is taken to be set-up.
     """
     calls, found = np.flatnonzero(timing.call == Call.ALLOCATE), np.zeros(len(timing.host), bool)
-    of_host, frees = _named(timing.host, calls, _OF_HOST), is_free(timing.host, calls)
-    short = timing.host.call_tree.duration[calls] < _OF_NOTHING_NS
-    frees &= ~(short & _named(timing.host, calls, _WAITING_FREE))
+    of_host, frees = _named(timing.host, calls, _OF_HOST), frees_memory(timing.host, calls)
     for kind in (of_host, ~of_host):
         measured = kind & (step[calls] >= 0)
         several = len(unique(step[calls[measured]])) > 1 or steps < _STEPS

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from tb_hookview.analysis.calls.waits import frees_memory, is_free
 from tb_hookview.analysis.memory.live import MemoryClass
 from tb_hookview.analysis.memory.operators import live_by_module
 from tb_hookview.analysis.memory_use import MemoryUse
-from tb_hookview.arrays.types import Bool
+from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.formats import format_bytes
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.schema import module_label
@@ -26,6 +29,31 @@ WORDS = {
     MemoryClass.WORKSPACE: "workspaces of matrix products",
     MemoryClass.UNKNOWN: "blocks of unknown use",
 }
+
+
+def failed_allocations(context: Context, calls: TreeRow) -> Iterator[TreeRow]:
+    """Calls of each allocation that failed: it, what empties the cache, and the one that retries.
+
+    They follow each other in one operator. What tries algorithms, and empties the cache after
+    that, launches kernels in between.
+
+    Args:
+        context: the trace.
+        calls: those that allocate or free memory of devices, ascending.
+    """
+    host = context.analysis.host
+    calls = calls[frees_memory(host, calls) | ~is_free(host, calls)]
+    frees, operator = is_free(host, calls), host.operator_around[calls]
+    launches = np.zeros(len(context.call_tree) + 1, np.int64)
+    launch = context.analysis.device_events.launch
+    launches[1:][launch[launch >= 0]] = 1
+    launched = np.cumsum(launches)
+    same = (operator[1:] == operator[:-1]) & (operator[1:] >= 0)
+    same &= launched[calls[1:]] == launched[calls[:-1]]
+    allocates = np.flatnonzero(~frees)
+    for first, then in zip(allocates[:-1].tolist(), allocates[1:].tolist(), strict=True):
+        if then - first > 1 and same[first:then].all():
+            yield calls[first : then + 1]
 
 
 def size_of(context: Context, name: str) -> int | None:

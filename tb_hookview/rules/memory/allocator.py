@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -19,7 +19,12 @@ from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.host import steps_with
-from tb_hookview.rules.evidence.memory import modules_text, size_of, top_modules
+from tb_hookview.rules.evidence.memory import (
+    failed_allocations,
+    modules_text,
+    size_of,
+    top_modules,
+)
 from tb_hookview.rules.evidence.optimizer import launched_by_optimizer
 
 # Device memory allocated and freed during steps, past the caching allocator.
@@ -48,24 +53,52 @@ _FULL = (
     "torch.cuda.memory_stats(). Against fragmentation set "
     "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
 )
+_TITLE_FAILED = "Device memory was full in a step that is not measured"
+_RECURS = "it recurs whenever memory is as full, and "
 _LATENT = "the device did not idle after it in this trace, but "
+_REFILLS = "; they refill the cache, which was emptied when an allocation failed"
 _FREEING = "cudaFree waits for the whole device"
 _ALLOCATING = "it blocks the host"
 
 
 def _find_allocator_malloc_free_in_step(context: Context) -> Iterator[Occurrence]:
-    calls = (
-        (context.analysis.calls == Call.ALLOCATE)
-        & context.rows.counted
-        & ~context.rows.containing(_OF_HOST)
-    )
-    rows = np.flatnonzero(calls)
-    rows = rows[context.rows.on_training_thread(rows)]
+    calls = (context.analysis.calls == Call.ALLOCATE) & ~context.rows.containing(_OF_HOST)
+    every = np.flatnonzero(calls)
+    every = every[context.rows.on_training_thread(every)]
+    rows = every[context.rows.counted[every]]
     share = _uncached(context, rows)
     if share > _UNCACHED:
         yield _without_cache(context, rows, share)
     elif context.steps.marked:
-        yield from _by_place(context, rows)
+        failed = list(failed_allocations(context, every))
+        yield from _by_place(context, rows, failed)
+        if not context.selection.by_name:
+            yield from _left_out(context, failed)
+
+
+def _left_out(context: Context, failed: Sequence[TreeRow]) -> Iterator[Occurrence]:
+    """Allocations that failed outside of the measured steps: the cache is emptied once, then."""
+    rows = np.concatenate([np.zeros(0, np.int64), *failed])
+    rows = rows[~context.rows.counted[rows]]
+    for (module, place), members in places_of(context, rows).items():
+        mine = rows[members]
+        steps = unique(context.analysis.steps.at(context.call_tree.start[mine]))
+        names = [context.analysis.steps.name[step] for step in steps.tolist() if step >= 0]
+        freeing = int(context.rows.containing(*_FREES)[mine].sum())
+        held = _held(context, mine) / 1000
+        yield Occurrence(
+            place=place,
+            module=module,
+            title=_TITLE_FAILED,
+            evidence=f"{format_count(len(mine), 'call')}, {freeing:,} of which free memory, in "
+            f"{', '.join(names) or 'no step'}, not measured; the host spent {format_us(held)} in "
+            "them: an allocation fails, the cache is emptied, and it is retried",
+            fix=_FULL,
+            once_us=held,
+            claims_gain=False,
+            examples=context.call_tree.start[mine],
+            latent=_RECURS + _FREEING,
+        )
 
 
 def _uncached(context: Context, rows: TreeRow) -> float:
@@ -99,22 +132,24 @@ def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
     )
 
 
-def _by_place(context: Context, rows: TreeRow) -> Iterator[Occurrence]:
-    frees = context.rows.containing(*_FREES)
+def _by_place(context: Context, rows: TreeRow, failed: Sequence[TreeRow]) -> Iterator[Occurrence]:
+    frees, start = context.rows.containing(*_FREES), context.call_tree.start
+    full = min((int(start[each[-1]]) for each in failed), default=None)
     once = bool(context.analysis.growth[rows].all())
     for (module, place), members in places_of(context, rows).items():
         mine = rows[members]
         syncs, gaps = _costs(context, mine)
+        refills = full is not None and int(start[mine].min()) > full
         yield Occurrence(
             place=place,
             module=module,
-            evidence=_evidence(context, mine, once=once),
-            fix=_fix(context, mine),
+            evidence=_evidence(context, mine, once=once) + (_REFILLS if refills else ""),
+            fix=_fix(context, mine, refills=refills),
             syncs=syncs,
             gaps=gaps,
             once_us=_held(context, mine) / 1000 if once else None,
             claims_gain=not once,
-            examples=context.call_tree.start[mine],
+            examples=start[mine],
             latent=_LATENT + (_FREEING if frees[mine].any() else _ALLOCATING),
         )
 
@@ -168,10 +203,10 @@ def _held(context: Context, rows: TreeRow) -> int:
     return intervals.length(tree.time_of(rows))
 
 
-def _fix(context: Context, rows: TreeRow) -> str:
+def _fix(context: Context, rows: TreeRow, *, refills: bool) -> str:
     if context.rows.containing(*_FREES)[rows].all():
         return _EMPTIED
-    return _FULL if _retries(context, rows) else _SHAPES
+    return _FULL if refills or _retries(context, rows) else _SHAPES
 
 
 def _retries(context: Context, rows: TreeRow) -> int:
@@ -188,7 +223,8 @@ ALLOCATOR_MALLOC_FREE_IN_STEP = Rule(
     description="cudaMalloc, cudaFree or similar (cuMemCreate, cuMemMap, cuMemUnmap with "
     "expandable segments) on a thread that launches kernels, in a step after the first; or in any "
     "trace, where the driver allocates for most empty tensors of operators, and frees as often. "
-    "Where one of three or more measured steps allocates and none frees, it is priced once.",
+    "Where one of three or more measured steps allocates and none frees, it is priced once; so is "
+    "an allocation that failed, emptied the cache and was retried in a step that is not measured.",
     fix=f"{_EMPTIED} {_SHAPES} {_FULL} {_CACHE}",
     reference="CUDA semantics, memory management; torch.cuda.memory_stats",
     explains=lambda context: np.asarray(context.analysis.calls[context.syncs.row] == Call.ALLOCATE),

@@ -91,6 +91,41 @@ def test_memory_is_freed_and_allocated(tmp_path: Path) -> None:
     assert finding.fix.startswith("Lower the peak")
 
 
+FULL = """
+    main notes [s1                                                           ][s2               ][s3               ]
+    main ops    [work                                                        ] [work            ] [work            ]
+    main calls   [{0} ][{1}        ][{2}                       ][get ][go corr=5] [get ][go corr=6] [get ][go corr=7]
+    gpu  kernel                   [k corr=4]                           [k corr=5]      [k corr=6]       [k corr=7]
+    """
+"""In the first step, which is not measured, an allocation fails, the cache is emptied."""
+
+
+@pytest.mark.parametrize(
+    ("calls", "failed"),
+    [
+        (("get", "oth", "del"), True),
+        (("get", "oth", "oth"), False),
+        (("oth", "oth", "del"), False),
+        (("get", "go corr=4", "del"), False),
+    ],
+    ids=["retried", "nothing is freed", "emptied by the program", "emptied after a launch"],
+)
+def test_an_allocation_that_failed_in_the_step_that_warms_up(
+    tmp_path: Path, calls: tuple[str, ...], *, failed: bool
+) -> None:
+    found = findings(tmp_path, FULL.format(*calls), {**NAMES, "del": "cudaFree"})
+    refills, *others = found["allocator-malloc-free-in-step"]
+    assert refills.fix.startswith("Lower the peak" if failed else "Keep shapes fixed")
+    assert ("they refill the cache" in refills.evidence) == failed
+    assert [one.title for one in others] == [
+        "Device memory was full in a step that is not measured"
+    ] * failed
+    for one in others:
+        assert one.evidence.startswith("3 calls, 1 of which free memory, in ProfilerStep#1, not ")
+        assert (one.once_us, one.gain_us_per_step, one.severity) == (40, None, "info")
+        assert one.fix.startswith("Lower the peak")
+
+
 def test_an_emptied_cache(tmp_path: Path) -> None:
     found = findings(tmp_path, STEP.format(first="cudaFree", second="cudaFree"))
     (finding,) = found["allocator-malloc-free-in-step"]
