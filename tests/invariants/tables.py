@@ -16,10 +16,12 @@ from tb_hookview.tables.catalogue import CATALOGUE
 OF_REPORT = [name for name, entry in CATALOGUE.items() if not entry.computed]
 MEASURED = {"severity", "evidence"}
 """Texts that say how much there was in the selected steps."""
-FIXES_BY_EVIDENCE = {"allocator-malloc-free-in-step", "comm-exposed", "launch-queue-shallow"}
+FIXES_BY_EVIDENCE = {
+    *("allocator-malloc-free-in-step", "comm-exposed", "launch-queue-shallow", "loader-wait")
+}
 """Rules whose fix depends on what the selected steps show: in a first step an operator may free and
 allocate again, as one that runs out of memory, and in later steps only allocate; most time may be
-in another collective."""
+in another collective, or of a batch that has arrived."""
 REFERENCES = {
     "device_events": {
         "id": "events",
