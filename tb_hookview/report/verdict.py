@@ -159,7 +159,11 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     )
     marked, words = analysis.steps.marked, _Sentence(found, alone)
     if unknown := _why_unknown(alone, words):
-        return replace(found, bound="unknown", sentence=unknown)
+        found = replace(found, bound="unknown", sentence=unknown)
+        if (base := simulator.unrecorded) is None:
+            return found
+        step = base.pace.step / 1000
+        return replace(found, unrecorded_step_us=step, unrecorded_bound="unknown")
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)

@@ -316,3 +316,13 @@ def test_collectives_of_one_rank_are_as_recorded_and_decide_nothing_else(
     verdict = build_report(load(grid.write(tmp_path / "t.json", rows))).verdict
     assert (verdict.bound, verdict.unrecorded_bound) == ("host", bound)
     assert f", {said}" in (verdict.unrecorded_sentence or "")
+
+
+def test_the_step_without_it_is_known_where_the_bottleneck_is_not(tmp_path: Path) -> None:
+    """The second kernel is not in the trace."""
+    simulator = recorded(tmp_path, STEP.replace("[k corr=2 ]", " " * 11))
+    verdict = find_verdict(Alone(simulator), None)
+    assert (verdict.bound, verdict.unrecorded_bound) == ("unknown", "unknown")
+    assert simulator.unrecorded is not None
+    assert verdict.unrecorded_step_us == simulator.unrecorded.pace.step / 1000
+    assert verdict.unrecorded_sentence is None
