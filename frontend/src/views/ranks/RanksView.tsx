@@ -99,10 +99,16 @@ function RunFigures({ run }: { run: RunOverview }): ReactElement {
         us={wait_us}
         note={`${percent(ratio(wait_us, step_us))} of the ${stepWords(run).whole}`}
       />
-      <Figure definition={D.late} number={count(stragglers.length)} />
+      <Figure definition={D.late} number={count(stragglers.length)} note={doubtText(run)} />
       <DurationFigure definition={D.clocks} us={clock_spread_us} />
     </dl>
   );
+}
+
+/** How many of the stragglers may be late by chance. */
+function doubtText({ stragglers }: RunOverview): string {
+  const unsure = stragglers.filter(({ sure }) => !sure).length;
+  return unsure > 0 ? `${count(unsure)} unsure` : "";
 }
 
 /** What of the run is not in the numbers. */
