@@ -83,8 +83,8 @@ def _judged(finding: schema.Finding, small: float) -> schema.Finding:
     if gain is None:
         negligible = not schema.may_cost(finding)
     else:
-        behind = any(caveat.startswith(_BEHIND) for caveat in finding.caveats)
-        negligible = gain < small and finding.saves_after is None and not behind
+        hidden = any(caveat.startswith(_BEHIND) for caveat in finding.caveats)
+        negligible = gain < small and finding.saves_after is None and not hidden
     return msgspec.structs.replace(finding, negligible=negligible)
 
 

@@ -433,11 +433,11 @@ def of_device_threads(host: HostRows, nodes: Nodes) -> int:
     """
     thread, operators = host.call_tree.thread, host.kind == EventCategory.OPERATOR
     evaluates = mask_of(thread[nodes.row], len(host.trace.threads))
-    in_nodes, beside = (
+    in_nodes, outside = (
         np.bincount(thread[operators & chosen], minlength=len(host.trace.threads))
         for chosen in (nodes.of_row >= 0, nodes.of_row < 0)
     )
-    others = beside > _LEFT_OF_NODES * in_nodes
+    others = outside > _LEFT_OF_NODES * in_nodes
     mine, forward = thread[nodes.row], lookup(thread, nodes.forward_op)
     away = (forward >= 0) & (lookup(evaluates, forward) == 0)
     return int(np.count_nonzero(away & ~others[mine]))
