@@ -29,6 +29,15 @@ _NOT_REPLAYED = (
     "one by one is in no graph."
 )
 
+_REPLAYED = (
+    "Most of the device's work is in CUDA or HIP graphs that are replayed already: bring what is "
+    "still launched one by one into them, copy inputs for the next replay while one runs, read "
+    "results later, or give each replay more to do by a larger batch. Have less Python between "
+    "replays. Look for threads that compete for the cores, and for garbage collection."
+)
+_IN_GRAPHS = 0.5
+"""Part of device work in replayed graphs from which on more of them are no remedy."""
+
 
 def recorders(context: Context) -> TreeRow:
     """Outermost operators that record a graph, in the whole trace; ascending."""
@@ -88,6 +97,12 @@ def fix_where_recorded(context: Context) -> str:
     records = (context.rows.beginning(*CAPTURES) & context.rows.counted).any()
     replays = is_graph_launch(context.host).any() or context.device_events.of_graph.any()
     return _NOT_REPLAYED if records and not replays else ""
+
+
+def fix_where_replayed(context: Context) -> str:
+    """Return what helps against launches where most work is in replayed graphs already, else ""."""
+    events = context.device_events
+    return _REPLAYED if events.share(events.of_graph) > _IN_GRAPHS else ""
 
 
 def captured_share(analysis: Analysis, start: int, end: int) -> float:

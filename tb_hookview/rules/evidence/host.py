@@ -79,7 +79,10 @@ def in_one_step(context: Context, times: Nanoseconds) -> bool:
 
 
 def held_up(context: Context, gaps: GapIndex) -> Bool:
-    """Gaps mostly in an operator that took `HELD_UP` times as long as its name does, shape (g,)."""
+    """Gaps mostly in an operator that took `HELD_UP` times as long as its name does, shape (g,).
+
+    Not in the first call of a name, in which a library may start.
+    """
     if not len(gaps):
         return np.zeros(0, bool)
     events = context.analysis.trace.events
@@ -87,10 +90,13 @@ def held_up(context: Context, gaps: GapIndex) -> Bool:
     operators = np.flatnonzero(events.kind == EventCategory.OPERATOR)
     string, length = events.name[operators], events.duration[operators]
     names = lookup(events.name, np.where(isin(event, operators), event, -1))
-    usual = np.zeros(len(gaps))
+    usual, first = np.zeros(len(gaps)), np.zeros(len(gaps), bool)
     for name in unique(names[names >= 0]).tolist():
-        usual[names == name] = median(length[string == name])
-    return np.asarray((names >= 0) & (lookup(events.duration, event) > HELD_UP * usual))
+        mine, calls = names == name, operators[string == name]
+        usual[mine] = median(length[string == name])
+        first[mine] = event[mine] == calls[events.start[calls].argmin()]
+    took = lookup(events.duration, event)
+    return np.asarray((names >= 0) & (took > HELD_UP * usual) & ~first)
 
 
 def _threads_in(context: Context, gaps: GapIndex) -> tuple[ThreadIndex, Intervals]:

@@ -19,6 +19,7 @@ from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.cuda_graphs import (
     fix_where_recorded,
+    fix_where_replayed,
     mostly_before_code_that_replays,
 )
 from tb_hookview.rules.evidence.host import (
@@ -61,14 +62,6 @@ _FIX_REPLAYED = (
     "torch._dynamo.mark_static_address are read where they are), or give each launch more to do by "
     "a larger batch. Look for threads that compete for the cores, and for garbage collection."
 )
-_FIX_IN_GRAPHS = (
-    f"{_BEGIN} Most of the device's work is in CUDA or HIP graphs that are replayed already: bring "
-    "what is still launched one by one into them, copy inputs for the next replay while one runs, "
-    "read results later, or give each replay more to do by a larger batch. Have less Python "
-    "between replays. Look for threads that compete for the cores, and for garbage collection."
-)
-_IN_GRAPHS = 0.5
-"""Part of device work in replayed graphs from which on more of them are no remedy."""
 
 
 def _find_launch_queue_shallow(context: Context) -> Iterator[Occurrence]:
@@ -116,8 +109,8 @@ def _fix(context: Context, gaps: GapIndex) -> str:
         return _FIX_REPLAYED
     if mostly_before_compiled_code(context, gaps):
         return _FIX_COMPILED
-    events = context.device_events
-    return _FIX_IN_GRAPHS if events.share(events.of_graph) > _IN_GRAPHS else ""
+    found = fix_where_replayed(context)
+    return f"{_BEGIN} {found}" if found else ""
 
 
 def _found(context: Context, rule_id: str) -> list[Occurrence]:

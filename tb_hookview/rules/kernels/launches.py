@@ -24,7 +24,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.cuda_graphs import fix_where_recorded
+from tb_hookview.rules.evidence.cuda_graphs import fix_where_recorded, fix_where_replayed
 from tb_hookview.rules.evidence.devices import in_float64
 from tb_hookview.rules.evidence.host import (
     LONG_NS,
@@ -378,10 +378,13 @@ def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         caveats=() if context.steps.marked else (NO_STEPS,),
         latent="all of that idle time is in the cost of other findings",
-        fix=f"{_BEGIN} {found}"
-        if (found := fix_where_recorded(context) or fix_of_gaps(context, gaps))
-        else "",
+        fix=f"{_BEGIN} {found}" if (found := _fix(context, gaps)) else "",
     )
+
+
+def _fix(context: Context, gaps: GapIndex) -> str:
+    found = fix_where_recorded(context) or fix_of_gaps(context, gaps)
+    return found or fix_where_replayed(context)
 
 
 def _by_cause(context: Context, gaps: GapIndex) -> str:

@@ -359,10 +359,11 @@ def test_several_names_none_of_which_holds_most(tmp_path: Path) -> None:
     assert finding.fix.startswith("Record with with_stack=True")
 
 
-def stalls(lengths: list[int], *, long: bool = True) -> list[dict[str, Any]]:
+def stalls(lengths: list[int], *, long: bool = True, first: bool = False) -> list[dict[str, Any]]:
     """Operators in each of which the host launches nothing for a time, each after a burst.
 
-    Of each name there are five more that take 10 us. The step is 200 ms.
+    Of each name there are five more that take 10 us, and one before unless it is the first. The
+    step is 200 ms.
     """
     events = [row("user_annotation", "ProfilerStep#4", 0, 200_000), *burst(0, 1)]
     start = 300
@@ -370,6 +371,7 @@ def stalls(lengths: list[int], *, long: bool = True) -> list[dict[str, Any]]:
         name = f"aten::op{number}"
         others = 10 if long else length
         events += [row("cpu_op", name, 50_000 + 4000 * i, others) for i in range(5)]
+        events += [] if first else [row("cpu_op", name, start - 20, 10)]
         events += [row("cpu_op", name, start, length), *burst(start + length, 100 * (number + 1))]
         start += length + 300
     return events
@@ -387,6 +389,13 @@ def test_stalls_each_in_another_operator(tmp_path: Path) -> None:
     assert f"most of it in {named}; 9.30 ms of it in operators that took over 10 times" in (
         finding.evidence
     )
+
+
+def test_the_first_call_of_an_operator_is_no_stall(tmp_path: Path) -> None:
+    """A library may start in it."""
+    (finding,) = findings(tmp_path, stalls([3000, 3100, 3200], first=True))
+    assert finding.title == "Host work keeps the device idle"
+    assert "compete for the cores" not in finding.fix
 
 
 def test_long_work_each_in_another_operator(tmp_path: Path) -> None:

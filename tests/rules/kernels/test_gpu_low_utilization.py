@@ -24,6 +24,15 @@ def test_idle_time_is_charged_once(tmp_path: Path) -> None:
     assert found[RULE][0].cost_us_per_step == pytest.approx(0)
 
 
+@pytest.mark.parametrize("call", ["cudaLaunchKernel", "cudaGraphLaunch"])
+def test_work_in_replayed_graphs_needs_no_others(tmp_path: Path, call: str) -> None:
+    some = operators(ADDS)
+    for launch in (each for each in some if each["cat"] == "cuda_runtime"):
+        launch["name"] = call
+    (finding,) = findings(tmp_path, some)[RULE]
+    assert ("are replayed already" in finding.fix) == (call == "cudaGraphLaunch")
+
+
 def test_a_busy_device(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators(ADDS, kernel=11))
 
