@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import asof, unique
+from tb_hookview.arrays.joins import asof, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -65,8 +65,9 @@ def _find_attention_unfused(context: Context) -> Iterator[Occurrence]:
         place="aten::softmax",
         module=module if module >= 0 else None,
         evidence=f"{format_count(len(found), 'time')} in {context.steps.text} a product, a "
-        f"softmax and a product in a row{_sizes(context, found)}, {context.us_text(whole)}: "
-        f"{format_us(multiplying)} in the products{_misaligned(context, events)}, "
+        f"softmax and a product in a row{_sizes(context, found)}{_that_ran(context, found)}, "
+        f"{context.us_text(whole)}: {format_us(multiplying)} in the products"
+        f"{_misaligned(context, events)}, "
         f"{format_us(whole - multiplying)} in the softmax and what lies between, in the forward "
         "alone",
         wasted=np.flatnonzero(events),
@@ -94,6 +95,16 @@ def _on_host(context: Context, found: Attention) -> Iterator[Occurrence]:
         caveats=(_ASSUMED,),
         fix=f"{_CALL} {_MASKS}",
     )
+
+
+def _that_ran(context: Context, found: Attention) -> str:
+    """Phrase of how many of the softmaxes have device events, "" for all."""
+    tree, events = context.call_tree, context.device_events
+    around = tree.nearest(mask_of(found.softmax, len(tree)))
+    launch = context.analysis.device_events.launch[events.counted]
+    ran = unique(lookup(around, launch))
+    number = np.count_nonzero(ran >= 0)
+    return "" if number == len(found) else f" ({number:,} of them with device events)"
 
 
 def _misaligned(context: Context, events: Bool) -> str:

@@ -24,6 +24,16 @@ def test_attention_by_its_parts(tmp_path: Path) -> None:
     assert finding.count == 1
 
 
+def test_one_whose_kernels_the_trace_lacks(tmp_path: Path) -> None:
+    some = operators([BMM, SOFTMAX, BMM, BMM, SOFTMAX, BMM])
+    kernels = [each for each in some if each["cat"] == "kernel"]
+    for kernel in kernels[-3:]:
+        some.remove(kernel)
+    (finding,) = findings(tmp_path, some)[RULE]
+    assert "2 times in the trace" in finding.evidence
+    assert "in a row (1 of them with device events), 12.0 us" in finding.evidence
+
+
 def test_copies_ahead_of_the_first_product_are_not_between_the_products(tmp_path: Path) -> None:
     """`aten::matmul` lays out its operands before it multiplies them."""
     copies = operators([("aten::clone", ADD)], start=1001, period=8, delay=4, kernel=2)
