@@ -23,7 +23,7 @@ from tb_hookview.rules.host import (
 )
 from tb_hookview.rules.kernels import indexing, launches, layers
 from tb_hookview.rules.memory import allocator, held, recomputation
-from tb_hookview.rules.optimizer import lists, updates
+from tb_hookview.rules.optimizer import updates
 from tb_hookview.rules.precision import products
 from tb_hookview.rules.sync import sync_loop, training, values
 
@@ -164,7 +164,7 @@ RULES: tuple[Rule, ...] = (
     # kernels, optimizer, precision, compile, distributed
     indexing.PYTHON_LOOP_OVER_BATCH,
     updates.OPTIMIZER_SINGLE_TENSOR,
-    lists.OPTIMIZER_NOT_FUSED,
+    updates.OPTIMIZER_NOT_FUSED,
     updates.ZERO_GRAD_FILL,
     updates.DENSE_EMBEDDING_GRADIENT,
     python_time.RULE,
