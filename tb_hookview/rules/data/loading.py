@@ -14,7 +14,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import index_of, isin, mask_of, median, setdiff, union
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import Bool, Float, GapIndex, Int, TreeRow
+from tb_hookview.arrays.types import Bool, Float, GapIndex, Int, Nanoseconds, TreeRow
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
@@ -78,14 +78,15 @@ def _in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     starts = rows[isin(rows, context.analysis.loads_once)]
     starting = int(context.call_tree.duration[starts].sum()) / 1000
     once = not (single or context.steps.marked or len(rows) > 1)
-    took = context.call_tree.duration[rows] / 1000
+    took = context.call_tree.duration[rows]
     waited = took if single else _until_arrival(context, rows)
-    unpacked = context.steps.us_per_step(1000 * (took - waited).sum())
-    least = f"at least {format_us(took.min())} and " if len(rows) > 1 else ""
+    unpacked = context.steps.us_per_step((took - waited).sum())
+    least = f"at least {format_us(took.min() / 1000)} and " if len(rows) > 1 else ""
+    fix = _ON_HOST if single and on_host else _UNPACKS if 2 * unpacked > held else ""
     yield Occurrence(
         place=context.host.name(int(rows[0])),
         evidence=f"the host was in the loader for {context.part_text(held)}, for {least}at most "
-        f"{format_us(took.max())} at a time{_starts(starting, len(starts))}"
+        f"{format_us(took.max() / 1000)} at a time{_starts(starting, len(starts))}"
         f"{_unpacks(unpacked, held)}",
         gaps=gaps,
         once_us=starting or None,
@@ -94,26 +95,20 @@ def _in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
         claims_gain=not once and not starting,
         caveats=((_ONE_BATCH,) if once else ()) + ((_TAKE_CORES,) if on_host else ()),
         paces="" if single else _paces(context, rows, waited),
-        fix=_STARTS
-        if starting
-        else _ON_HOST
-        if single and on_host
-        else _UNPACKS
-        if 2 * unpacked > held
-        else "",
+        fix=_STARTS if starting else fix,
         latent="" if on_host else "how long a device waited for it is not in this trace",
     )
 
 
-def _until_arrival(context: Context, rows: TreeRow) -> Float:
+def _until_arrival(context: Context, rows: TreeRow) -> Nanoseconds:
     """Time in calls of a loader until the main process takes over the first tensor of a batch,
-    which has arrived then; all of a call without one. Microseconds."""
+    which has arrived then; all of a call without one."""
     tree = context.call_tree
     tensors = np.flatnonzero(context.host.kind == EventCategory.OPERATOR)
     first = np.append(tensors, len(tree))[np.searchsorted(tensors, rows)]
     first = np.where(first < tree.subtree_end[rows], first, -1)
     arrived = np.where(first >= 0, lookup(tree.start, first), tree.end[rows])
-    return np.asarray(arrived - tree.start[rows]) / 1000
+    return np.asarray(arrived - tree.start[rows])
 
 
 def _unpacks(us: float, held: float) -> str:
@@ -123,13 +118,13 @@ def _unpacks(us: float, held: float) -> str:
     return f"; {format_us(us)} of that after the batch had arrived, as its tensors are taken over"
 
 
-def _paces(context: Context, rows: TreeRow, waited: Float) -> str:
+def _paces(context: Context, rows: TreeRow, waited: Nanoseconds) -> str:
     """Caveat for other gains if each of several steps waits for a batch for a part that counts."""
     steps = context.steps.indices
     step = index_of(steps, len(context.analysis.steps.name) + 1)[
         context.analysis.steps.at(context.call_tree.start[rows])
     ]
-    waits = np.bincount(step[step >= 0], waited[step >= 0], minlength=len(steps))
+    waits = np.bincount(step[step >= 0], waited[step >= 0] / 1000, minlength=len(steps))
     if len(waits) < _SEVERAL or min(waits) <= _SHARE_LOADING * context.steps.measured_us:
         return ""
     return _PACES.format(format_us(min(waits)))
