@@ -36,7 +36,10 @@ _INSTEAD = (
     "By itself it saves {}, as the sync after it ({}) then waits for the same work: the saving is "
     "without that, too."
 )
-_BEHIND = "Other syncs, which most steps of a run do not have, wait in its place here"
+_BEHIND = (
+    "Other syncs, which most steps of a run do not have, wait in its place here: without them it "
+    "saves {} {}."
+)
 _WITHOUT_WORK = "a replay without any of its device work saves {}"
 _FAILED = "the replay failed on this trace"
 _FIRST = "It saves almost nothing now: the {} has to get faster first."
@@ -54,9 +57,9 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
         alone: replays of the steps.
     """
     if not any(each.finding.gain_unknown is None or _wastes_only(each) for each in found):
-        rows = [(each.finding, weight(each.finding)) for each in found]
+        rows, hidden = [(each.finding, weight(each.finding)) for each in found], set[str]()
     else:
-        rows = _with_gains(context, found, alone)
+        rows, hidden = _with_gains(context, found, alone)
     ranked = sorted(rows, key=lambda row: _rank(*row), reverse=True)
     small = schema.SMALL * context.steps.measured_us
     if ranked and ranked[0][1] < small:  # none saves as much: those first that cost it, also once
@@ -65,7 +68,7 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
     paces = {each.finding.id: each.occurrence.paces for each in found if each.occurrence.paces}
     paces = {row.id: paces[row.id] for row, amount in ranked if row.id in paces and amount >= small}
     ranked.sort(key=lambda row: row[0].id not in first | paces.keys())
-    return [_judged(_paced(finding, paces), small) for finding, _ in ranked]
+    return [_judged(_paced(row, paces), small, hidden=row.id in hidden) for row, _ in ranked]
 
 
 def _paced(finding: schema.Finding, paces: Mapping[str, str]) -> schema.Finding:
@@ -75,34 +78,35 @@ def _paced(finding: schema.Finding, paces: Mapping[str, str]) -> schema.Finding:
     return msgspec.structs.replace(finding, caveats=[*finding.caveats, *paces.values()])
 
 
-def _judged(finding: schema.Finding, small: float) -> schema.Finding:
-    """The finding, and whether it is worth changing first."""
+def _judged(finding: schema.Finding, small: float, *, hidden: bool) -> schema.Finding:
+    """The finding, and whether it is worth changing first, as where what it saves is hidden."""
     gain = finding.unrecorded_gain_us_per_step
     if gain is None:
         gain = finding.gain_us_per_step
     if gain is None:
         negligible = not schema.may_cost(finding)
     else:
-        hidden = any(caveat.startswith(_BEHIND) for caveat in finding.caveats)
         negligible = gain < small and finding.saves_after is None and not hidden
     return msgspec.structs.replace(finding, negligible=negligible)
 
 
 def _with_gains(
     context: Context, found: Sequence[Found], alone: Alone
-) -> list[tuple[schema.Finding, float]]:
-    """Findings with their gains, and what each is ranked by."""
+) -> tuple[list[tuple[schema.Finding, float]], set[str]]:
+    """Findings with their gains, and what each is ranked by; ids of those whose syncs save more
+    without others, which most steps lack."""
     failed: str | None = _FAILED
     passing = [each.occurrence.syncs for each in found if each.occurrence.passing]
     refused = context.failures.attempt("the replay", lambda: alone.simulator.gains_unknown, failed)
-    rows = []
+    rows, hidden = [], set()
     for each in found:
         rule = each.finding.rule
-        finding = context.failures.attempt(
+        finding, is_hidden = context.failures.attempt(
             f"the saving of {rule}",
             partial(_replayed, each, alone, context, refused, passing),
-            _not_replayed(each.finding, _FAILED),
+            (_not_replayed(each.finding, _FAILED), False),
         )
+        hidden |= {finding.id} if is_hidden else set()
         ranked = weight(finding)
         if _wastes_only(each) and finding.gain_us_per_step is None and not refused:
             most = partial(_most, each, alone, context)
@@ -112,7 +116,7 @@ def _with_gains(
                 rank = severity(later, context.steps.measured_us) if each.occurrence.scale else ""
                 finding = _bounded(finding, max(now, later), rank)
         rows.append((finding, ranked))
-    return rows
+    return rows, hidden
 
 
 def _wastes_only(found: Found) -> bool:
@@ -181,12 +185,14 @@ def _replayed(
     context: Context,
     refused: str | None,
     passing: Sequence[SyncIndex],
-) -> schema.Finding:
+) -> tuple[schema.Finding, bool]:
+    """A finding with its gain, and whether syncs that most steps lack hide more."""
     finding = found.finding
     if finding.gain_unknown is not None or refused:
         why = refused if refused == _FAILED else f"not replayed: {refused}"
         bound = None if alone.simulator.mostly_lost else finding.gain_bound_us_per_step
-        return msgspec.structs.replace(_not_replayed(finding, why), gain_bound_us_per_step=bound)
+        open_ = _not_replayed(finding, why)
+        return msgspec.structs.replace(open_, gain_bound_us_per_step=bound), False
     from tb_hookview.rules.engine.removal import removed
 
     change = removed(context.analysis, found)
@@ -199,7 +205,8 @@ def _replayed(
     worth = schema.SMALL * step <= (finding.cost_us_per_step or 0.0)
     after = _saves_after(alone, change, gain) if worth and saved < schema.SMALL * step else None
     pauses = list(_among_pauses(alone, change, gain))
-    return msgspec.structs.replace(
+    hidden = list(_behind_passing(change, gain, alone, passing, schema.SMALL * step))
+    replayed = msgspec.structs.replace(
         finding,
         confidence="low" if pauses else finding.confidence,
         gain_us_per_step=gain,
@@ -211,11 +218,12 @@ def _replayed(
             *finding.caveats,
             *([_FIRST.format(after)] if after else []),
             *_waiting_instead(found, change, gain, alone, context),
-            *_behind_passing(change, gain, alone, passing, schema.SMALL * step),
+            *hidden,
             *pauses,
             *_differing(gain, later, schema.SMALL * step, alone.simulator),
         ],
     )
+    return replayed, bool(hidden)
 
 
 def _waiting_instead(
@@ -246,7 +254,7 @@ def _behind_passing(
     without = alone.simulator.gain(change, alone.simulator.predict(gone).outcome) / 1000
     if without - gain > small and _are_apart(gain, without):
         per = format_per(alone.simulator.analysis.steps.marked)
-        yield f"{_BEHIND}: without them it saves {format_us(without)} {per}."
+        yield _BEHIND.format(format_us(without), per)
 
 
 def _later(simulator: Simulator, change: Change) -> float | None:
